@@ -1,0 +1,1 @@
+"""What can be computed without learning: exact limits, exact evaluation, statistics."""

@@ -1,0 +1,1 @@
+"""What the commands of `mage` do; imported only when one is called."""

@@ -1,0 +1,117 @@
+"""`mage eval`: measure, show the table, keep the result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mage.commands.recipes import load_recipe
+from mage.errors import RunError
+from mage.run.files import encode
+from mage.run.folder import RunFolder
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Row = dict[str, Any]
+
+
+def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) -> None:
+    """Evaluate `target`; `options` are those of `mage.run.evaluate.evaluate`."""
+    is_run = RunFolder.is_run(target)
+    if not target.exists():
+        raise RunError(f"{target} does not exist: give a run folder, or the folder of a model with --recipe")
+    if not is_run and recipe is None:
+        raise RunError(f"{target} is no run folder (it has no recipe.json); for a model's folder give --recipe too")
+    folder = RunFolder.open(target) if is_run else None
+    from mage.run.evaluate import evaluate  # after the checks: it takes seconds
+
+    result: Row = evaluate(target, recipe=load_recipe(recipe) if recipe else None, **options).as_dict()
+    path = folder.write_eval(eval_name(options, recipe), result) if folder else None
+    if json:
+        sys.stdout.write(encode(result) + "\n")
+        return
+    show_eval(result)
+    if path:
+        sys.stdout.write(f"kept in {path}\n")
+
+
+def eval_name(options: Row, recipe: str | None = None) -> str:
+    """Name under which a result is kept: `default`, or the options that make it another measurement.
+
+    >>> eval_name({"held_out": True, "temperature": 0.7, "actor": "model"})
+    'held_out-temperature_0.7'
+    """
+    parts = [Path(recipe).stem] if recipe else []
+    parts += ["random"] if options.get("actor") == "random" else []
+    parts += [name for name in ("held_out", "shuffle_remarks") if options.get(name)]
+    parts += [_file_name(opponent) for opponent in options.get("opponents") or ()]
+    exact = options.get("exact")
+    parts += [] if exact is None else ["exact" if exact else "sampled"]
+    parts += [f"{name}_{options[name]}" for name in ("temperature", "trials", "seed") if options.get(name) is not None]
+    return "-".join(parts) or "default"
+
+
+def show_eval(result: Row) -> None:
+    """The table, in the terminal or as text."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    console.print(eval_table(result))
+    how = "exact" if result["kind"] == "exact" else "sampled, 95% intervals"
+    why = f" (not exact: {result['why_not_exact']})" if result.get("why_not_exact") else ""
+    more = f"{result['units']}, {how}{why}; temperature {result['temperature']}, {result['seconds']:.1f} s"
+    console.print(more, style="dim", markup=False)
+
+
+def eval_table(result: Row) -> Table:
+    """Payoff by episode with its interval, per opponent and pooled, beside the exact values."""
+    from rich.table import Table
+    from rich.text import Text
+
+    exact = result["kind"] == "exact"
+    table = Table(title="payoff by episode", title_justify="left", header_style="dim", box=None, padding=(0, 2))
+    table.add_column("opponent", no_wrap=True)
+    for episode in range(result["episodes"]):
+        table.add_column(f"episode {episode + 1}", justify="right", no_wrap=True)
+    table.add_column("last: won/drawn/lost", justify="right", no_wrap=True)
+    table.add_column("trials", justify="right")
+    for name, row in result["opponents"].items():
+        label = Text(name + (" (held out)" if row["held_out"] else ""))
+        table.add_row(label, *_payoffs(row, exact), _shares(row), f"{row['trials']:,}")
+    pooled = result["pooled"]
+    table.add_row("all", *_payoffs(pooled, exact), _shares(pooled), f"{pooled['trials']:,}", style="bold")
+    limits = result.get("limits")
+    if limits:
+        count = result["episodes"]
+        table.add_section()
+        for limit, values in (
+            ("best that cannot adapt", [limits["non_adaptive"]] * count),
+            ("adaptive optimum", limits["adaptive"]),
+            ("opponent known", [limits["known"]] * count),
+        ):
+            table.add_row(limit, *(f"{value:.4f}" for value in values), "", "exact", style="cyan")
+    return table
+
+
+def _payoffs(row: Row, exact: bool) -> Iterator[str]:
+    for value, interval in zip(row["payoff"], row["interval"], strict=True):
+        if value is None:
+            yield "–"
+        elif exact:
+            yield f"{value:.4f}"
+        else:
+            yield f"{value:.3f} ± {(interval[1] - interval[0]) / 2:.3f}"  # Student's interval is symmetric
+
+
+def _shares(row: Row) -> str:
+    shares: Sequence[float | None] = [row[key][-1] for key in ("won", "drawn", "lost")]
+    return "/".join("–" if share is None else f"{share:.0%}" for share in shares)
+
+
+def _file_name(opponent: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in opponent)

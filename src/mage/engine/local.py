@@ -1,0 +1,138 @@
+"""The local engine: a causal Transformers model in this process, sampled by continuous batching and trained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from mage.engine.base import AdamParams, Datum, LossConfig, Renderer, Sample, SamplingParams
+from mage.engine.render import ChatRenderer
+from mage.engine.sampler import ContinuousBatcher
+from mage.engine.trainer import Trainer
+from mage.errors import EngineError
+
+
+class LocalEngine:
+    """All four verbs on one model. The reference of the KL penalty is the model as it was given.
+
+    >>> engine = LocalEngine.open(Path("model"))                                            # doctest: +SKIP
+    >>> sample = await engine.sample(prompt, SamplingParams(max_tokens=8), seed=0)           # doctest: +SKIP
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, max_tokens_per_batch: int = 16384) -> None:
+        self.model, self.tokenizer = model.eval(), tokenizer  # eval: dropout would part sampler and trainer
+        self.renderer: Renderer = ChatRenderer(tokenizer)
+        self.context_length = int(model.config.max_position_embeddings)
+        self._trainer = Trainer(model, max_tokens_per_batch=max_tokens_per_batch)
+        self._batcher = ContinuousBatcher(model, tokenizer)
+
+    @classmethod
+    def open(cls, folder: Path, *, max_tokens_per_batch: int = 16384) -> LocalEngine:
+        """The engine of a Transformers folder. Raises EngineError where there is none, or only pickled weights."""
+        model, tokenizer = open_model(folder)
+        return cls(model, tokenizer, max_tokens_per_batch=max_tokens_per_batch)
+
+    async def sample(self, prompt: Sequence[int], params: SamplingParams, seed: int) -> Sample:
+        """See `mage.engine.base.Sampler`."""
+        return await self._batcher.sample(prompt, params, seed)
+
+    async def forward_backward(self, data: Sequence[Datum], loss: LossConfig) -> dict[str, float]:
+        """See `mage.engine.base.Engine`."""
+        return self._trainer.forward_backward(data, loss)
+
+    async def optim_step(self, adam: AdamParams) -> dict[str, float]:
+        """See `mage.engine.base.Engine`."""
+        self._batcher.forget()
+        return self._trainer.optim_step(adam)
+
+    def freeze_reference(self) -> None:
+        """Take the weights as they are now as the reference of the KL penalty."""
+        self._trainer.freeze_reference()
+
+    @property
+    def computed_tokens(self) -> int:
+        """Tokens that the sampler ran through the model since the start."""
+        return self._batcher.computed_tokens
+
+    @property
+    def requested_tokens(self) -> int:
+        """Tokens of prompts and responses since the start, as if each prompt were encoded afresh."""
+        return self._batcher.requested_tokens
+
+    def token_texts(self, tokens: Sequence[int]) -> list[str]:
+        """The text of each token, for viewers."""
+        return [str(text) for text in self.tokenizer.batch_decode([[token] for token in tokens])]
+
+    def save_state(self, folder: Path) -> None:
+        """Write weights, optimizer moments and the reference into `folder`."""
+        _save(self.model.state_dict(), folder / "weights.safetensors")
+        state = self._trainer.optimizer.state_dict()["state"]
+        moments = {f"{index}.{name}": value for index, entry in state.items() for name, value in entry.items()}
+        _save(moments, folder / "optimizer.safetensors")
+        if self._trainer.reference is not None:
+            _save(self._trainer.reference.state_dict(), folder / "reference.safetensors")
+        (folder / "engine.json").write_text(json.dumps({"engine": "local", "parameters": len(state)}) + "\n")
+
+    def load_state(self, folder: Path) -> None:
+        """Take everything back that `save_state` wrote. Raises EngineError, naming the file, where it does not fit."""
+        self._batcher.forget()
+        if (folder / "reference.safetensors").exists():
+            self._trainer.freeze_reference()
+            _load(self._trainer.reference, folder / "reference.safetensors")
+        _load(self.model, folder / "weights.safetensors")
+        entries: dict[int, dict[str, torch.Tensor]] = {}
+        for key, value in _read(folder / "optimizer.safetensors").items():
+            index, _, name = key.partition(".")
+            entries.setdefault(int(index), {})[name] = value
+        optimizer = self._trainer.optimizer
+        optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
+
+    def save_model(self, folder: Path) -> None:
+        """Write a folder that Transformers opens."""
+        self.model.save_pretrained(folder, safe_serialization=True)
+        self.tokenizer.save_pretrained(folder)
+
+
+def open_model(folder: Path) -> tuple[Any, Any]:
+    """Model (float32) and tokenizer of a Transformers folder; only safetensors are read, never pickled weights."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if not (folder / "config.json").is_file():
+        raise EngineError(f"{folder}: no model folder (it has no config.json)")
+    if not list(folder.glob("*.safetensors")):
+        raise EngineError(f"{folder}: no safetensors file; weights in other formats are not loaded")
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, use_safetensors=True, dtype=torch.float32, local_files_only=True, attn_implementation="sdpa"
+        )
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise EngineError(f"{folder}: cannot be opened as a Transformers model ({error})") from None
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()  # out of the mapped file: sums depend in the last bit on alignment
+    return model, tokenizer
+
+
+def _save(tensors: dict[str, torch.Tensor], path: Path) -> None:
+    save_file({name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}, path)
+
+
+def _read(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return dict(load_file(path))
+    except (OSError, SafetensorError) as error:
+        raise EngineError(f"{path}: cannot be read ({error})") from None
+
+
+def _load(model: Any, path: Path) -> None:
+    tensors = _read(path)
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise EngineError(f"{path}: does not fit the model ({str(error).splitlines()[-1].strip()})") from None

@@ -1,0 +1,111 @@
+"""From trials to one advantage per turn: penalties, returns, baseline and estimator as the recipe names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mage.learn.advantages import gigpo, grpo, reinforce, rloo
+from mage.learn.baselines import trial_baseline, turn_baseline
+from mage.learn.returns import has_outcome, trial_return_index, trial_returns, turn_returns
+from mage.learn.table import Mask, Reals, TurnTable, turn_table
+from mage.play.records import Phase, Trial
+from mage.recipe import CreditSection
+
+SILENT = 1e-7
+"""An advantage smaller than this is rounding."""
+
+
+class Credit(NamedTuple):
+    """Advantages of many trials and what was seen in computing them."""
+
+    advantages: list[Reals]
+    """One array per trial, one entry per turn."""
+    diagnostics: dict[str, float]
+    """silent_groups (share of groups without any advantage), invalid_penalty and length_penalty (means per turn), and
+    for each phase that has turns advantage_mean_<phase>, advantage_std_<phase>."""
+
+
+def assign_credit(trials: Sequence[Trial], credit: CreditSection, *, max_tokens: Mapping[Phase, int]) -> Credit:
+    """Advantage of each turn of `trials`, all groups of an iteration together.
+
+    `max_tokens` is the token limit of a response in each phase, at which `credit.length_penalty` is full. Rewards are
+    multiplied by `credit.reward_scale`, penalties are not. A turn whose episode has no outcome (for a reflection: the
+    next episode) enters no baseline, and its advantage is its own penalty.
+    """
+    table = turn_table(trials, credit.reward_scale)
+    invalid = invalid_penalties(table, credit.invalid_penalty)
+    length = length_penalties(table, credit.length_penalty, max_tokens)
+    advantages = turn_advantages(table, credit, invalid + length)
+    diagnostics = {
+        "silent_groups": silent_share(table, advantages),
+        "invalid_penalty": _mean(invalid),
+        "length_penalty": _mean(length),
+    }
+    for phase, mask in (("act", ~table.reflects), ("reflect", table.reflects)):
+        if mask.any():
+            diagnostics[f"advantage_mean_{phase}"] = float(advantages[mask].mean())
+            diagnostics[f"advantage_std_{phase}"] = float(advantages[mask].std())
+    ends = np.cumsum([0, *(len(trial.turns) for trial in trials)]).tolist()
+    return Credit([advantages[start:stop] for start, stop in pairwise(ends)], diagnostics)
+
+
+def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals) -> Reals:
+    """Advantage of each turn, [T]; `penalties` [T] are turn rewards (zero or negative).
+
+    GiGPO compares steps by `credit.baseline` and anchor, trials by what of group, opponent and seat the baseline has.
+    With `episode` in the baseline an anchor state is met anew in each episode (local anchor), without it the episodes
+    of a trial share it (global anchor).
+    """
+    returns = turn_returns(credit.returns, table, penalties, credit.gamma_step, credit.gamma_traj)
+    baseline = turn_baseline(table, credit.baseline)
+    match credit.advantage:
+        case "reinforce":
+            advantages = reinforce(returns, baseline, credit.std)
+        case "rloo":
+            advantages = rloo(returns, baseline, credit.std)
+        case "grpo":
+            advantages = grpo(returns, baseline)
+        case "gigpo":
+            advantages = gigpo(
+                returns,
+                turn_baseline(table, {*credit.baseline, "anchor"}),
+                trial_returns(credit.returns, table, penalties).ravel(),
+                trial_baseline(table, credit.baseline, by_episode=credit.returns == "episode"),
+                trial_return_index(credit.returns, table),
+                trial_weight=credit.trial_weight,
+                step_weight=credit.step_weight,
+                std=credit.std,
+            )
+    return np.where(has_outcome(table), advantages, penalties)
+
+
+def invalid_penalties(table: TurnTable, coefficient: float) -> Reals:
+    """−`coefficient` at each turn that was illegal or malformed, else 0, [T]."""
+    return np.where(table.legal, 0.0, -coefficient)
+
+
+def length_penalties(table: TurnTable, coefficient: float, max_tokens: Mapping[Phase, int]) -> Reals:
+    """−`coefficient` · max(0, length − L/2) / (L/2) at a response limit of L tokens, [T].
+
+    Source: the released code of MAGE. With L = 8 and coefficient 2 lengths 4, 6, 8 give 0, −1, −2.
+    """
+    half = np.where(table.reflects, max_tokens["reflect"], max_tokens["act"]) / 2
+    return -coefficient * np.maximum(0.0, table.length - half) / half
+
+
+def silent_share(table: TurnTable, advantages: Reals) -> float:
+    """Share of groups in which no turn has an advantage: nothing is learned from them."""
+    if not len(table.trials):
+        return 0.0
+    loud: Mask = np.abs(advantages) > SILENT
+    groups = int(table.trials.group.max()) + 1
+    return 1.0 - len(np.unique(table.group[loud])) / groups
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else 0.0

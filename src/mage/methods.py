@@ -1,0 +1,88 @@
+"""The methods by name. A method is a composition: an actor, a memory, a credit; it brings defaults to a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mage.errors import RecipeError, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A named way to learn, as defaults for the sections of a recipe; what a recipe says itself comes first."""
+
+    name: str
+    kind: Literal["trained", "prompted"]
+    paper: str
+    summary: str
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def methods() -> tuple[Method, ...]:
+    """All methods.
+
+    >>> [method.name for method in methods()]
+    ['mage', 'lamer', 'gigpo', 'grpo', 'rloo', 'reinforce']
+    """
+    group = ("group", "opponent", "episode")
+    alone = {"memory": "none"}
+    return (
+        Method(
+            "mage",
+            "trained",
+            "arXiv 2603.03680",
+            "reflections in the trial, differential return, advantages normalised per opponent",
+            {
+                "trial": {"memory": "reflection"},
+                "credit": {"returns": "differential", "gamma_traj": 0.6, "advantage": "gigpo", "baseline": group},
+            },
+        ),
+        Method(
+            "lamer",
+            "trained",
+            "arXiv 2512.16848",
+            "reflections in the trial, cumulative return over episodes",
+            {
+                "trial": {"memory": "reflection"},
+                "credit": {"returns": "cumulative", "gamma_traj": 0.6, "advantage": "gigpo", "baseline": group},
+            },
+        ),
+        Method(
+            "gigpo",
+            "trained",
+            "arXiv 2505.10978",
+            "each episode alone, group and anchor-state advantages",
+            {"trial": alone, "credit": {"returns": "episode", "advantage": "gigpo", "baseline": group}},
+        ),
+        Method(
+            "grpo",
+            "trained",
+            "arXiv 2402.03300",
+            "each episode alone, group mean and standard deviation",
+            {"trial": alone, "credit": {"returns": "episode", "advantage": "grpo", "baseline": group, "std": True}},
+        ),
+        Method(
+            "rloo",
+            "trained",
+            "arXiv 2402.14740",
+            "each episode alone, leave-one-out group mean",
+            {"trial": alone, "credit": {"returns": "episode", "advantage": "rloo", "baseline": group}},
+        ),
+        Method(
+            "reinforce",
+            "trained",
+            "Williams 1992",
+            "each episode alone, group mean",
+            {"trial": alone, "credit": {"returns": "episode", "advantage": "reinforce", "baseline": group}},
+        ),
+    )
+
+
+def method_defaults(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """Section defaults of a method. Raises RecipeError, listing all, for a name that does not exist."""
+    for method in methods():
+        if method.name == name:
+            return method.defaults
+    raise RecipeError(f"method = {name!r}: " + unknown("method", name, [method.name for method in methods()]))

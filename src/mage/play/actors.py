@@ -1,0 +1,201 @@
+"""How one response comes about: an actor maps a context and what is asked (act, reflect) to a response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from mage.engine.base import Renderer, Sampler, SamplingParams
+from mage.play.records import Phase
+
+Facts = Callable[[], tuple[str, ...]]
+
+
+class Response(NamedTuple):
+    """One response in exact tokens, and what it says."""
+
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    text: str
+    said: str | None
+    """The action or remark in it; None if there was no well-formed block."""
+    truncated: bool = False
+
+
+class Actor(Protocol):
+    """Somebody whose turn can be asked for.
+
+    `context` is all that was read and said so far, in token ids: a live list, to be read and not kept.
+    """
+
+    @property
+    def renderer(self) -> Renderer:
+        """How texts between the responses become tokens."""
+        ...
+
+    def fits(self, length: int, phase: Phase) -> bool:
+        """Whether a response has room after a context of `length` tokens."""
+        ...
+
+    async def act(self, context: Sequence[int], legal: tuple[str, ...], seed: int) -> Response:
+        """A response that should say one of `legal`."""
+        ...
+
+    async def reflect(self, context: Sequence[int], facts: Facts, seed: int) -> Response:
+        """A response that should say a remark; `facts` is for actors without a model, which could not think of any."""
+        ...
+
+
+class PlainActor:
+    """Samples each response from a model, at once and as a whole.
+
+    Left out: a plan or a thought as turns of their own (ReAct, strategy first), which are actors beside this one.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        *,
+        max_action_tokens: int,
+        max_remark_tokens: int,
+        temperature: float = 1.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+    ) -> None:
+        self.renderer: Renderer = CachedRenderer(sampler.renderer)
+        self._sampler = sampler
+        self._act = SamplingParams(max_action_tokens, temperature, top_p, top_k, ("</action>",))
+        self._reflect = SamplingParams(max_remark_tokens, temperature, top_p, top_k, ("</remark>",))
+
+    def fits(self, length: int, phase: Phase) -> bool:
+        """Whether the longest response fits into the model's context after `length` tokens."""
+        params = self._act if phase == "act" else self._reflect
+        return length + params.max_tokens <= self._sampler.context_length
+
+    async def act(self, context: Sequence[int], legal: tuple[str, ...], seed: int) -> Response:
+        """Sample until `</action>` or the token limit."""
+        return await self._sample(context, self._act, "action", seed)
+
+    async def reflect(self, context: Sequence[int], facts: Facts, seed: int) -> Response:
+        """Sample until `</remark>` or the token limit."""
+        return await self._sample(context, self._reflect, "remark", seed)
+
+    async def _sample(self, context: Sequence[int], params: SamplingParams, tag: str, seed: int) -> Response:
+        sample = await self._sampler.sample(context, params, seed)
+        said, _ = parse_block(sample.text, tag)
+        return Response(sample.tokens, sample.logprobs, sample.text, said, sample.stop == "length")
+
+
+class RandomActor:
+    """Plays uniformly at random among the legal actions, without a model.
+
+    With `reports` its remarks are true facts of the episode drawn at random; otherwise they are empty. With a renderer
+    and `encode` (text to token ids) its trials are written in tokens as a model's would be (log-probs are then zeros);
+    otherwise contexts stay empty.
+
+    >>> import asyncio
+    >>> asyncio.run(RandomActor().act([], ("pass",), seed=7)).text
+    '<action>pass</action>'
+    """
+
+    def __init__(
+        self,
+        *,
+        reports: bool = False,
+        renderer: Renderer | None = None,
+        encode: Callable[[str], tuple[int, ...]] | None = None,
+    ) -> None:
+        self.renderer: Renderer = CachedRenderer(renderer) if renderer else SilentRenderer()
+        self._reports = reports
+        self._say = lru_cache(maxsize=4096)(_spoken(encode))
+
+    def fits(self, length: int, phase: Phase) -> bool:
+        """Always: there is no model whose context could be full."""
+        return True
+
+    async def act(self, context: Sequence[int], legal: tuple[str, ...], seed: int) -> Response:
+        """One of `legal`, each with the same probability."""
+        return self._say("action", legal[scramble(seed) % len(legal)])
+
+    async def reflect(self, context: Sequence[int], facts: Facts, seed: int) -> Response:
+        """A true fact, or nothing."""
+        told = facts() if self._reports else ()
+        return self._say("remark", told[scramble(seed) % len(told)] if told else "")
+
+
+class CachedRenderer:
+    """A renderer that remembers texts it has turned into tokens: prompts repeat over the members of a group."""
+
+    def __init__(self, renderer: Renderer, size: int = 8192) -> None:
+        self.system = lru_cache(maxsize=64)(renderer.system)
+        self.user = lru_cache(maxsize=size)(renderer.user)
+        self.encode = renderer.encode
+        self.close = renderer.close
+
+
+class SilentRenderer:
+    """A renderer for actors that read no tokens."""
+
+    __slots__ = ()
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
+
+    def system(self, text: str) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
+
+    def user(self, text: str) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
+
+    def close(self, sampled: tuple[int, ...]) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
+
+
+@lru_cache(maxsize=8192)
+def parse_block(text: str, tag: str) -> tuple[str | None, str]:
+    """Content of the last well-formed `<tag>…</tag>` of `text`, trimmed, or None; and the rest as thought.
+
+    >>> parse_block("it folds <action>pass</action> no: <action> bet </action>", "action")
+    ('bet', 'it folds <action>pass</action> no:')
+    """
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    start = text.rfind(opening, 0, max(text.rfind(closing), 0))
+    if start < 0:
+        return None, text.strip()
+    stop = text.index(closing, start)
+    said = text[start + len(opening) : stop].strip()
+    return said, f"{text[:start].rstrip()} {text[stop + len(closing) :].lstrip()}".strip()
+
+
+def match_action(said: str | None, legal: Sequence[str]) -> str | None:
+    """The legal action that `said` names, whatever its case and spacing; None if it names none.
+
+    >>> match_action("Move  UP", ("move up", "move down"))
+    'move up'
+    """
+    if said is None or said in legal:
+        return said
+    wanted = said.casefold().split()
+    named = [name for name in legal if name.casefold().split() == wanted]
+    return named[0] if len(named) == 1 else None
+
+
+def scramble(seed: int) -> int:
+    """A well-mixed 64-bit value of a 64-bit seed: the finalizer of SplitMix64 (Steele, Lea, Flood 2014)."""
+    seed = ((seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    seed = ((seed ^ (seed >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+    return seed ^ (seed >> 31)
+
+
+def _spoken(encode: Callable[[str], tuple[int, ...]] | None) -> Callable[[str, str], Response]:
+    def say(tag: str, word: str) -> Response:
+        text = f"<{tag}>{word}</{tag}>"
+        tokens = encode(text) if encode else ()
+        return Response(tokens, (0.0,) * len(tokens), text, word)
+
+    return say

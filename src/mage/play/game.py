@@ -1,0 +1,145 @@
+"""What a trial needs of a world (`Game`, `Episode`); what analysis and search need besides (`TreeGame`, `State`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+from mage.chance import Dice
+
+Dialect = Literal["natural", "compact"]
+CHANCE = -1
+TERMINAL = -4
+
+
+class Episode(Protocol):
+    """One episode under way: mutable, owned by one trial, text in and text out."""
+
+    @property
+    def seat(self) -> int | None:
+        """The seat to move, or None when the episode has ended."""
+        ...
+
+    def observe(self, seat: int) -> str:
+        """What `seat` may see now, in the game's dialect."""
+        ...
+
+    def legal(self) -> tuple[str, ...]:
+        """Names of the legal actions of the seat to move."""
+        ...
+
+    async def step(self, action: str) -> None:
+        """Play a legal action by name; chance that follows is resolved. Raises GameError if it is not legal."""
+        ...
+
+    async def forfeit(self, seat: int) -> None:
+        """End the episode by the game's forfeit rule: `seat` gets its worst possible return."""
+        ...
+
+    def returns(self) -> tuple[float, ...]:
+        """Return of each seat at the end, in the game's own units (chips, ±1, score)."""
+        ...
+
+    def outcome(self, seat: int) -> str:
+        """How the episode ended as `seat` may know it: true, in the dialect (result, score, cards shown)."""
+        ...
+
+
+@runtime_checkable
+class Game(Protocol):
+    """A turn-based world for one or more seats, restartable: the same dice give the same episode."""
+
+    name: str
+    seats: int
+    has_chance: bool
+    """Whether chance decides anything: without it `redeal` makes no sense."""
+    dialect: Dialect
+
+    def rules(self, seat: int) -> str:
+        """The rules and the goal, told once at the start of a context (may be empty in the compact dialect)."""
+        ...
+
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every word the compact dialect can show, action names included (the tiny tokenizer is built from it)."""
+        ...
+
+    async def start(self, dice: Dice) -> Episode:
+        """A new episode; chance draws come from `dice`."""
+        ...
+
+    def facts(self, episode: Episode, seat: int) -> tuple[str, ...]:
+        """True remarks that `seat` could write about an episode that has ended, in the compact dialect ("call Q")."""
+        ...
+
+
+class State(Protocol):
+    """An immutable position of a game tree. Children are memoized, so a state is built once and then looked up."""
+
+    @property
+    def player(self) -> int:
+        """Seat to move, or CHANCE, or TERMINAL."""
+        ...
+
+    @property
+    def history(self) -> tuple[int, ...]:
+        """All actions since the root, chance included."""
+        ...
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """Legal actions (at a chance node: the outcomes)."""
+        ...
+
+    @property
+    def chance(self) -> tuple[float, ...]:
+        """Probabilities aligned with `actions` at a chance node; empty elsewhere."""
+        ...
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Return of each seat at a terminal state."""
+        ...
+
+    def child(self, action: int) -> State:
+        """The state after `action`; GameError if it is not legal."""
+        ...
+
+
+@runtime_checkable
+class TreeGame(Game, Protocol):
+    """A game whose tree can be walked: what search, equilibria, exact limits and exact evaluation work on."""
+
+    def root(self) -> State:
+        """The initial state."""
+        ...
+
+    def show(self, state: State, seat: int) -> str:
+        """What `seat` sees at `state`; equal texts are one information state."""
+        ...
+
+    def outcome(self, state: State, seat: int) -> str:
+        """What `seat` is told at a terminal state."""
+        ...
+
+    def action_name(self, state: State, action: int) -> str:
+        """The word for `action`."""
+        ...
+
+
+class Opponent(Protocol):
+    """Somebody who plays a seat: stationary during a trial."""
+
+    name: str
+
+    async def act(self, state: State, dice: Dice) -> int:
+        """The action played at `state`; any chance in it comes from `dice`."""
+        ...
+
+
+@runtime_checkable
+class PolicyOpponent(Opponent, Protocol):
+    """An opponent whose mixture over actions can be told: what exact limits and exact evaluation need."""
+
+    def policy(self, state: State) -> Sequence[tuple[int, float]]:
+        """(action, probability) pairs that sum to 1; zero-probability actions may be left out."""
+        ...

@@ -1,0 +1,101 @@
+"""Kuhn poker in words: three cards, one chip of ante, one bet."""
+
+from __future__ import annotations
+
+from mage.play.game import TERMINAL, State
+from mage.play.games.wording import CARDS, SEATS, Description, Wording, chips, distinct, no_rules, signed
+
+PASS, BET = 0, 1
+ACTIONS = ("pass", "bet")
+_TOLD = {"check": "passed (a check)", "bet": "bet", "fold": "passed (a fold)", "call": "bet (a call)"}
+
+
+def verbs(betting: tuple[int, ...]) -> tuple[str, ...]:
+    """What each action of a betting sequence really was.
+
+    >>> verbs((PASS, BET, PASS)), verbs((BET, BET))
+    (('check', 'bet', 'fold'), ('bet', 'call'))
+    """
+    return tuple(
+        ("call" if action else "fold") if BET in betting[:i] else ("bet" if action else "check")
+        for i, action in enumerate(betting)
+    )
+
+
+def shown_card(state: State, seat: int) -> str:
+    """The other seat's card if `seat` saw it at a showdown, else `hidden`."""
+    cards, betting = state.history[:2], state.history[2:]
+    showdown = state.player == TERMINAL and verbs(betting)[-1] != "fold"
+    return CARDS[cards[1 - seat]] if showdown else "hidden"
+
+
+def _betting(state: State) -> list[str]:
+    return [ACTIONS[action] for action in state.history[2:]]
+
+
+def _show(state: State, seat: int) -> str:
+    return " ".join([SEATS[seat], *(CARDS[card] for card in state.history[:2][seat : seat + 1]), *_betting(state)])
+
+
+def _outcome(state: State, seat: int) -> str:
+    return " ".join([signed(state.returns[seat]), shown_card(state, seat), *_betting(state)])
+
+
+def _forfeit(state: State, seat: int, loser: int, payoff: float) -> str:
+    return " ".join([signed(payoff), "forfeit", *_betting(state)])
+
+
+def _facts(state: State, seat: int) -> tuple[str, ...]:
+    card = shown_card(state, seat)
+    return distinct([f"{verb} {card}" for verb in verbs(state.history[2:])[1 - seat :: 2]])
+
+
+def _told(state: State, seat: int) -> str:
+    who = ("You", "Your opponent")
+    said = [f"{who[(i + seat) % 2]} {_TOLD[verb]}." for i, verb in enumerate(verbs(state.history[2:]))]
+    return " ".join(said) or "Nobody has acted yet."
+
+
+def _show_told(state: State, seat: int) -> str:
+    cards = state.history[:2]
+    card = f"Your card is {CARDS[cards[seat]]}." if len(cards) > seat else "Your card has not been dealt yet."
+    return f"{card} You act {SEATS[seat]}. {_told(state, seat)}"
+
+
+def _outcome_told(state: State, seat: int) -> str:
+    card = shown_card(state, seat)
+    seen = "The opponent's card was not shown" if card == "hidden" else f"The opponent showed {card}"
+    return f"{_told(state, seat)} {seen}. You {chips(state.returns[seat])}."
+
+
+def _forfeit_told(state: State, seat: int, loser: int, payoff: float) -> str:
+    who = "You" if loser == seat else "Your opponent"
+    return f"{_told(state, seat)} {who} forfeited the hand. You {chips(payoff)}."
+
+
+def _rules(seat: int) -> str:
+    return f"""\
+You play Kuhn poker against one opponent, and you act {SEATS[seat]}.
+The deck has three cards: J, Q and K; K is the highest and J the lowest. Both players pay an ante of 1 chip and are \
+dealt one card each, which only they see. The third card stays unseen.
+The player who acts first chooses between "pass" and "bet"; a bet adds 1 chip.
+- Before any bet, "pass" is a check. If both players check, the cards are shown and the higher one wins 1 chip from \
+the other player.
+- After a bet, the other player answers: "pass" is a fold and gives the bettor 1 chip, with no card shown; "bet" is a \
+call: the cards are shown and the higher one wins 2 chips.
+- If the first player checks and the second bets, the first player acts once more, to fold or to call.
+Your goal is to win as many chips as you can."""
+
+
+KUHN = Description(
+    name="kuhn_poker",
+    summary="three cards, one bet: the smallest game of bluffing",
+    native="kuhn_poker",
+    actions=ACTIONS,
+    vocabulary=(*SEATS, *CARDS, *ACTIONS, "+1", "-1", "+2", "-2", "hidden", "forfeit", "check", "fold", "call"),
+    wordings={
+        "compact": Wording(no_rules, _show, _outcome, _forfeit),
+        "natural": Wording(_rules, _show_told, _outcome_told, _forfeit_told),
+    },
+    facts=_facts,
+)

@@ -1,0 +1,92 @@
+"""The opponents: `make_opponent("mcts:simulations=100", game)` gives one, `opponents()` says which there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mage.errors import GameError, unknown
+from mage.play.game import Opponent, TreeGame
+from mage.play.games import make_game
+from mage.play.opponents.catalogue import Entry, catalogue
+from mage.play.opponents.specs import Value, read_values, spell, split
+
+__all__ = ["OpponentInfo", "make_opponent", "normalise", "opponent_names", "opponents"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpponentInfo:
+    """What a listing says of an opponent."""
+
+    name: str
+    summary: str
+    needs: str
+    """Which games it fits, in words."""
+    parameters: tuple[str, ...]
+    """One line per parameter: name=default and what it accepts."""
+
+
+def opponents(game_name: str | None = None) -> tuple[OpponentInfo, ...]:
+    """All opponents, or those that fit a game. Raises GameError for an unknown game.
+
+    >>> [info.name for info in opponents("tic_tac_toe")]
+    ['random', 'preferred', 'mcts', 'minimax']
+    """
+    entries = catalogue().values() if game_name is None else _fitting(make_game(game_name))
+    return tuple(
+        OpponentInfo(entry.name, entry.summary, entry.needs, tuple(_parameter_lines(entry))) for entry in entries
+    )
+
+
+def opponent_names(game_name: str | None = None) -> tuple[str, ...]:
+    """Names of all opponents, or of those that fit a game. Raises GameError for an unknown game.
+
+    >>> opponent_names("leduc_poker")
+    ('random', 'cfr')
+    """
+    return tuple(info.name for info in opponents(game_name))
+
+
+def normalise(spec: str) -> str:
+    """The one spelling of an opponent: equal opponents have equal normal forms. Raises GameError as `make_opponent`.
+
+    >>> normalise("mcts"), normalise("mcts: uct=2 , simulations=100")
+    ('mcts:simulations=100', 'mcts:simulations=100')
+    """
+    return _read(spec)[2]
+
+
+def make_opponent(spec: str, game: TreeGame) -> Opponent:
+    """The opponent that `spec` names ("name" or "name:param=value,param=value") for `game`; its name is normalised.
+
+    Raises GameError for an unknown name, an unknown or ill-formed parameter, or an opponent that does not fit the game,
+    saying what exists.
+
+    >>> make_opponent("preferred:order=corners_first", make_game("tic_tac_toe")).name
+    'preferred:order=corners_first'
+    """
+    entry, values, name = _read(spec)
+    if not entry.fits(game):
+        known = ", ".join(fitting.name for fitting in _fitting(game))
+        raise GameError(f"opponent {spec!r} needs {entry.needs}, not {game.name}; for {game.name} there are: {known}")
+    return entry.build(name, game, values)
+
+
+def _read(spec: str) -> tuple[Entry, dict[str, Value], str]:
+    name, raw = split(spec)
+    entry = catalogue().get(name)
+    if entry is None:
+        raise GameError(unknown("opponent", name, catalogue()))
+    values = read_values(spec, raw, entry.parameters)
+    return entry, values, spell(name, values, entry.parameters)
+
+
+def _fitting(game: TreeGame) -> list[Entry]:
+    return [entry for entry in catalogue().values() if entry.fits(game)]
+
+
+def _parameter_lines(entry: Entry) -> list[str]:
+    return [
+        f"{parameter.name}={'' if parameter.default is None else parameter.default}: {parameter.summary}; "
+        f"{parameter.accepts()}"
+        for parameter in entry.parameters
+    ]

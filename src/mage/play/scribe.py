@@ -1,0 +1,80 @@
+"""How a trial under way is written down: exact tokens, and which of them were sampled."""
+
+from __future__ import annotations
+
+from mage.play.actors import Actor, Response, scramble
+from mage.play.records import EpisodeRecord, Phase, Result, StopReason, Task, Trial, Turn
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+
+class Scribe:
+    """Writes a trial down in exact tokens: what was read, what was sampled, and which is which."""
+
+    def __init__(self, task: Task, member: int, actor: Actor) -> None:
+        self.task = task
+        self.member = member
+        self.actor = actor
+        self.renderer = actor.renderer
+        self.contexts: list[list[int]] = []
+        self.tokens: list[int] = []  # the context that is open, the last of `contexts`
+        self.turns: list[Turn] = []
+        self.records: list[EpisodeRecord] = []
+        self.full = False
+        self._unclosed: tuple[int, ...] | None = None  # a response that no message has followed yet
+        self._seed = scramble((task.seed + (member + 1) * _GOLDEN) & _MASK)
+
+    def open(self, text: str) -> None:
+        """Begin a new context."""
+        self.tokens = list(self.renderer.system(text))
+        self.contexts.append(self.tokens)
+        self._unclosed = None
+
+    def seed(self) -> int:
+        """The seed of the next response: its own for every turn of every member."""
+        return ((self._seed + len(self.turns) * _GOLDEN) & _MASK) >> 1
+
+    def hear(self, text: str, phase: Phase) -> bool:
+        """Add a message to the open context, unless no response would fit after it: then the trial is `full`."""
+        piece = self.renderer.user(text)
+        if self._unclosed is not None:
+            piece = self.renderer.close(self._unclosed) + piece
+        if not self.actor.fits(len(self.tokens) + len(piece), phase):
+            self.full = True
+            return False
+        self.tokens += piece
+        return True
+
+    def note(self, phase: Phase, text: str, response: Response, anchor: str, legal: bool, said: str | None) -> None:
+        """Add a response, which `text` asked for, to the open context."""
+        start = len(self.tokens)
+        self.tokens += response.tokens
+        self._unclosed = response.tokens
+        self.turns.append(
+            Turn(
+                phase,
+                len(self.records) - (phase == "reflect"),
+                len(self.contexts) - 1,
+                start,
+                len(self.tokens),
+                response.logprobs,
+                text,
+                response.text,
+                said or "",
+                anchor,
+                legal,
+                response.truncated,
+            )
+        )
+
+    def close_episode(self, reward: float, result: Result, outcome: str, forfeited: bool, turns: int) -> EpisodeRecord:
+        """Write down how an episode ended."""
+        record = EpisodeRecord(reward, result, outcome, forfeited, turns)
+        self.records.append(record)
+        return record
+
+    def trial(self, stop: StopReason) -> Trial:
+        """The trial as a whole."""
+        contexts = tuple([tuple(tokens) for tokens in self.contexts])
+        return Trial(self.task, self.member, contexts, tuple(self.turns), tuple(self.records), stop)

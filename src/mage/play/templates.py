@@ -1,0 +1,175 @@
+"""What the agent reads around a game's own words: prompts of the natural dialect (files) and of the compact one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, Protocol
+
+from mage.play.game import Dialect
+from mage.play.records import Restart, Result
+
+
+class Series(NamedTuple):
+    """What a context's opening tells about the trial."""
+
+    episodes: int
+    opponent: bool
+    """Whether somebody plays against the agent."""
+    restart: Restart
+    memory: str
+    """Name of the memory, which has a template `memory_NAME`."""
+
+
+class Prompts(Protocol):
+    """The texts of a trial. Episode numbers count from 1; every text says only what is true and visible to the seat."""
+
+    def system(self, rules: str, series: Series) -> str:
+        """The text that opens a context (may be empty)."""
+        ...
+
+    def start(self, number: int, episodes: int, head: str, state: str, legal: Sequence[str]) -> str:
+        """The first message of an episode; `head` is what the memory tells of earlier ones (may be empty)."""
+        ...
+
+    def turn(self, state: str, legal: Sequence[str]) -> str:
+        """The message of every later turn of an episode."""
+        ...
+
+    def illegal(self, said: str | None, state: str, legal: Sequence[str]) -> str:
+        """Asks again after an answer that was not legal (`said`) or had no action (None), naming the legal ones."""
+        ...
+
+    def reflect(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """Tells how the episode ended and asks for a remark."""
+        ...
+
+    def over(self, number: int, result: Result, outcome: str) -> str:
+        """Tells how the episode ended where no remark is asked for."""
+        ...
+
+    def remarks(self, remarks: Sequence[str]) -> str:
+        """Earlier remarks, oldest first, as the next episode sees them."""
+        ...
+
+
+def make_prompts(dialect: Dialect) -> Prompts:
+    """The prompts of a dialect.
+
+    >>> make_prompts("compact").start(2, 3, "note call Q", "K first", ("bet", "pass"))
+    'note call Q ep2 K first'
+    """
+    return NaturalPrompts() if dialect == "natural" else CompactPrompts()
+
+
+def compact_words(episodes: int) -> tuple[str, ...]:
+    """Every word that the compact prompts add to a game's own vocabulary in trials of up to `episodes` episodes.
+
+    >>> compact_words(2)
+    ('note', 'reflect', 'illegal', 'ep1', 'ep2')
+    """
+    return ("note", "reflect", "illegal", *(f"ep{number}" for number in range(1, episodes + 1)))
+
+
+class CompactPrompts:
+    """Prompts of very few words, for a tiny model that must read fast; legal actions are named only after a mistake."""
+
+    __slots__ = ()
+
+    def system(self, rules: str, series: Series) -> str:
+        """The rules and nothing else."""
+        return rules
+
+    def start(self, number: int, episodes: int, head: str, state: str, legal: Sequence[str]) -> str:
+        """`note call Q ep2 STATE`."""
+        return f"{head} ep{number} {state}" if head else f"ep{number} {state}"
+
+    def turn(self, state: str, legal: Sequence[str]) -> str:
+        """`STATE`."""
+        return state
+
+    def illegal(self, said: str | None, state: str, legal: Sequence[str]) -> str:
+        """`illegal bet pass`: the state was shown just before, the legal actions follow the word."""
+        return f"illegal {' '.join(legal)}"
+
+    def reflect(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """`OUTCOME reflect`."""
+        return f"{outcome} reflect"
+
+    def over(self, number: int, result: Result, outcome: str) -> str:
+        """`OUTCOME`."""
+        return outcome
+
+    def remarks(self, remarks: Sequence[str]) -> str:
+        """`note call Q note bet K`; an empty remark keeps its `note`, so that places do not shift."""
+        return " ".join([f"note {remark}" if remark else "note" for remark in remarks])
+
+
+class NaturalPrompts:
+    """Prompts in sentences, filled into the templates of `play/prompts`."""
+
+    __slots__ = ()
+
+    def system(self, rules: str, series: Series) -> str:
+        """Rules, the series of episodes, what a restart keeps, what will be remembered."""
+        return fill(
+            "system",
+            rules=rules,
+            series=fill("series_opponent" if series.opponent else "series_alone", episodes=series.episodes),
+            restart=fill(f"restart_{series.restart}"),
+            memory=fill(f"memory_{series.memory}"),
+        )
+
+    def start(self, number: int, episodes: int, head: str, state: str, legal: Sequence[str]) -> str:
+        """What is remembered, the episode's number, the state, the legal actions and the form of the answer."""
+        text = fill("start", number=number, episodes=episodes, state=state, ask=_ask(legal))
+        return f"{head}\n\n{text}" if head else text
+
+    def turn(self, state: str, legal: Sequence[str]) -> str:
+        """The state, the legal actions and the form of the answer."""
+        return fill("turn", state=state, ask=_ask(legal))
+
+    def illegal(self, said: str | None, state: str, legal: Sequence[str]) -> str:
+        """What was wrong, the legal actions, the state again."""
+        complaint = fill("illegal_none") if said is None else fill("illegal_said", said=said)
+        return fill("illegal", complaint=complaint, legal=", ".join(legal), state=state)
+
+    def reflect(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """The result as it was, the game's own account of it, and a request that fits it."""
+        return fill(
+            "reflect",
+            number=number,
+            episodes=episodes,
+            result=fill(f"result_{result}"),
+            outcome=outcome,
+            advice=fill(f"advice_{result}"),
+        )
+
+    def over(self, number: int, result: Result, outcome: str) -> str:
+        """The result as it was and the game's own account of it."""
+        return fill("over", number=number, result=fill(f"result_{result}"), outcome=outcome)
+
+    def remarks(self, remarks: Sequence[str]) -> str:
+        """One line per remark with the number of the episode after which it was written."""
+        lines = [fill("remark", number=n, remark=remark or "(nothing)") for n, remark in enumerate(remarks, start=1)]
+        return fill("remarks", remarks="\n".join(lines))
+
+
+def fill(name: str, **values: object) -> str:
+    """The template `play/prompts/NAME.txt` with its {placeholders} filled.
+
+    >>> fill("remark", number=1, remark="it folds a Jack")
+    'After episode 1: it folds a Jack'
+    """
+    return template(name).format(**values)
+
+
+@cache
+def template(name: str) -> str:
+    """The text of `play/prompts/NAME.txt`, read once; the set of templates is what the package ships."""
+    return files("mage.play").joinpath("prompts", f"{name}.txt").read_text(encoding="utf-8").strip()
+
+
+def _ask(legal: Sequence[str]) -> str:
+    return fill("ask", legal=", ".join(legal))

@@ -1,0 +1,191 @@
+"""The coroutine that plays one trial, start to end (MAGE, arXiv 2603.03680; LaMer, arXiv 2512.16848)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal, NamedTuple, Protocol, cast
+
+from mage.chance import Dice, SeededDice, derive
+from mage.errors import GameError
+from mage.play.actors import Actor, Facts, match_action
+from mage.play.game import Episode, Game, Opponent, State, TreeGame
+from mage.play.memory import GivenRemark, Memory, Past
+from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial
+from mage.play.scribe import Scribe
+from mage.play.templates import Prompts, Series, make_prompts
+
+DiceKind = Literal["deal", "opponent"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSettings:
+    """Rules of a trial that its task does not fix."""
+
+    reprompts: int = 1
+    """How often an illegal action is asked for again in an episode before the agent forfeits it."""
+    stop_at_success: bool = False
+    """Whether the trial ends with the first episode that is won."""
+
+
+DEFAULTS = TrialSettings()
+
+
+class DiceRoom(Protocol):
+    """Gives out the dice of a trial's episodes (from 0). Exact evaluation passes one whose dice enumerate outcomes."""
+
+    def __call__(self, kind: DiceKind, episode: int) -> Dice:
+        """The dice that decide the deal, or the opponent's draws, of an episode."""
+        ...
+
+
+class TreeEpisode(Episode, Protocol):
+    """An episode of a game tree: opponents play on its state."""
+
+    @property
+    def state(self) -> State:
+        """The position now."""
+        ...
+
+
+def task_dice(task: Task) -> DiceRoom:
+    """The dice of a task, the same for every member of its group; under `replay` the same for every episode besides."""
+    replay = task.restart == "replay"
+    seed = task.seed
+    return lambda kind, episode: SeededDice(_dice_seed(seed, kind, 0 if replay else episode))
+
+
+async def play_trial(
+    task: Task,
+    member: int,
+    *,
+    game: Game,
+    opponent: Opponent | None,
+    actor: Actor,
+    memory: Memory,
+    settings: TrialSettings = DEFAULTS,
+    prompts: Prompts | None = None,
+    dice: DiceRoom | None = None,
+    given_remark: GivenRemark | None = None,
+) -> Trial:
+    """Play all episodes of one task against one stationary opponent, with what `memory` carries between them.
+
+    The agent has `task.seat`, the opponent all others (None in a game of one seat). After each episode but the last
+    the agent writes a remark if the memory asks for it; a malformed one is carried as empty. The trial ends early at
+    the first success if `settings` say so, or when the context is full: the episode under way is then forfeited.
+
+    prompts: default: those of the game's dialect. dice: default: `task_dice(task)`.
+    given_remark: decides which remark is carried instead of the one written (evaluation only).
+    Raises GameError if task, game and memory do not fit together, and what game, opponent or model raise.
+    """
+    _check(task, game, opponent, memory, given_remark)
+    prompts = prompts or make_prompts(game.dialect)
+    dice = dice or task_dice(task)
+    table = _Table(cast(TreeGame, game), cast(Opponent, opponent), task.seat, prompts, settings.reprompts)
+    scribe = Scribe(task, member, actor)
+    opening = prompts.system(
+        game.rules(task.seat), Series(task.episodes, opponent is not None, task.restart, memory.name)
+    )
+    past: list[Past] = []
+    stop = StopReason.COMPLETED
+    for number in range(task.episodes):
+        if number == 0 or memory.fresh:
+            scribe.open(opening)
+        head = await memory.recall(past, prompts)
+        start = partial(prompts.start, number + 1, task.episodes, head)
+        episode = await game.start(dice("deal", number))
+        record = await _play_episode(table, episode, dice("opponent", number), scribe, start)
+        if scribe.full or number + 1 == task.episodes:
+            break
+        if settings.stop_at_success and record.result == "won":
+            stop = StopReason.FIRST_SUCCESS
+            break
+        remark = ""
+        if memory.reflects:
+            ask = prompts.reflect(number + 1, task.episodes, record.result, record.outcome)
+            remark = await _reflect(scribe, ask, partial(game.facts, episode, task.seat))
+            if scribe.full:
+                break
+            if given_remark:
+                remark = await given_remark(task, member, number, remark)
+        past.append(Past(record, remark))
+    return scribe.trial(StopReason.CONTEXT_FULL if scribe.full else stop)
+
+
+class _Table(NamedTuple):
+    """What stays the same in all episodes of a trial. In a game of one seat no opponent is ever asked to act."""
+
+    game: TreeGame
+    opponent: Opponent
+    seat: int
+    prompts: Prompts
+    reprompts: int
+
+
+async def _play_episode(
+    table: _Table, episode: Episode, rolls: Dice, scribe: Scribe, start: Callable[[str, tuple[str, ...]], str]
+) -> EpisodeRecord:
+    """Both sides move until the episode ends; `start` words the agent's first message."""
+    game, opponent, seat, prompts, reprompts = table
+    tree = cast(TreeEpisode, episode)
+    first = len(scribe.turns)
+    said: str | None = None
+    asked_again = forfeited = False
+    while (mover := episode.seat) is not None:
+        if mover != seat:
+            state = tree.state
+            await episode.step(game.action_name(state, await opponent.act(state, rolls)))
+            continue
+        view, legal = episode.observe(seat), episode.legal()
+        if asked_again:
+            text = prompts.illegal(said, view, legal)
+        elif len(scribe.turns) == first:
+            text = start(view, legal)
+        else:
+            text = prompts.turn(view, legal)
+        if not scribe.hear(text, "act"):
+            forfeited = True
+            await episode.forfeit(seat)
+            break
+        response = await scribe.actor.act(scribe.tokens, legal, scribe.seed())
+        said = response.said
+        action = match_action(said, legal)
+        scribe.note("act", text, response, view, action is not None, action or said)
+        asked_again = action is None
+        if action is not None:
+            await episode.step(action)
+        elif reprompts:
+            reprompts -= 1
+        else:
+            forfeited = True
+            await episode.forfeit(seat)
+            break
+    reward = episode.returns()[seat]
+    result: Result = "won" if reward > 0 else "drawn" if reward == 0 and game.seats > 1 else "lost"
+    return scribe.close_episode(reward, result, episode.outcome(seat), forfeited, len(scribe.turns) - first)
+
+
+async def _reflect(scribe: Scribe, ask: str, facts: Facts) -> str:
+    """The remark written after an episode; empty if it is malformed or there is no room for it."""
+    if not scribe.hear(ask, "reflect"):
+        return ""
+    response = await scribe.actor.reflect(scribe.tokens, facts, scribe.seed())
+    scribe.note("reflect", ask, response, "reflect", response.said is not None, response.said)
+    return response.said or ""
+
+
+@lru_cache(maxsize=8192)
+def _dice_seed(seed: int, kind: DiceKind, episode: int) -> int:
+    return derive(seed, kind, episode)
+
+
+def _check(task: Task, game: Game, opponent: Opponent | None, memory: Memory, given_remark: GivenRemark | None) -> None:
+    if not 0 <= task.seat < game.seats:
+        raise GameError(f"seat {task.seat}: {game.name} has seats 0 to {game.seats - 1}")
+    if (opponent is None) != (game.seats == 1):
+        raise GameError(f"{game.name} has {game.seats} seat(s): opponent {task.opponent!r} does not fit")
+    if given_remark and not (memory.fresh and memory.reflects):
+        raise GameError(
+            f"memory {memory.name!r}: remarks can be exchanged only where nothing else is seen (memory 'reflection')"
+        )

@@ -1,0 +1,288 @@
+"""The recipe: one typed schema for everything a run depends on, read from TOML and overridden from the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from mage.errors import RecipeError
+from mage.methods import method_defaults
+
+ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
+AdvantageKind = Literal["reinforce", "rloo", "grpo", "gigpo"]
+BaselineKey = Literal["group", "opponent", "seat", "episode", "anchor"]
+MemoryMode = Literal["history", "reflection", "history+reflection", "none"]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of a recipe: unknown keys are refused, values do not change after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class GameSection(Section):
+    """What is played."""
+
+    name: str = "kuhn_poker"
+    dialect: Literal["natural", "compact"] = "compact"
+    """How states are shown: sentences, or the few words of the tiny model."""
+
+
+class TrialSection(Section):
+    """How a trial goes."""
+
+    episodes: Count = 3
+    restart: Literal["replay", "redeal"] = "redeal"
+    """`replay`: the same deal in every episode; `redeal`: new chance, same opponent and seat."""
+    memory: MemoryMode = "reflection"
+    """What the next episode sees of those before it."""
+    seats: Literal["both"] | Annotated[int, Field(ge=0)] = "both"
+    """The agent's seat; `both` balances the seats over the groups of an iteration."""
+    stop_at_success: bool = False
+    reprompts: Annotated[int, Field(ge=0)] = 1
+    """How often an illegal action is asked for again in an episode before the agent forfeits."""
+    max_action_tokens: Count = 8
+    max_remark_tokens: Count = 8
+
+
+class Share(Section):
+    """An opponent and its share of a population."""
+
+    name: str
+    """An opponent of `mage ls opponents`, parameters as in `mcts:simulations=100`."""
+    share: Positive = 1.0
+
+
+class PopulationSection(Section):
+    """Whom the agent meets."""
+
+    train: tuple[Share, ...] = Field(default=(Share(name="random"),), min_length=1)
+    """Shares are kept exactly over the groups of an iteration (largest remainders)."""
+    held_out: tuple[Share, ...] = ()
+    """Met in evaluation only."""
+
+
+class CreditSection(Section):
+    """How rewards become advantages."""
+
+    returns: ReturnKind = "differential"
+    gamma_step: Fraction = 1.0
+    """Discount per turn inside an episode."""
+    gamma_traj: Fraction = 0.6
+    """Discount per episode border."""
+    advantage: AdvantageKind = "gigpo"
+    baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), min_length=1)
+    """What the turns that share one baseline have in common."""
+    std: bool = False
+    """Divide by the standard deviation of the baseline's group (GRPO's form, GiGPO's mean_std_norm)."""
+    step_weight: NonNegative = 1.0
+    """GiGPO: ω, weight of the step term beside the trial term."""
+    trial_weight: NonNegative = 1.0
+    """GiGPO: weight of the trial term (1 in the paper)."""
+    reward_scale: Positive = 1.0
+    """Game units are multiplied by this before credit is computed."""
+    invalid_penalty: NonNegative = 2.0
+    """Taken from the turn that was illegal or malformed."""
+    length_penalty: NonNegative = 0.0
+    """Taken at the full token limit; grows linearly from half of it."""
+
+
+class EngineSection(Section):
+    """The model and what runs it."""
+
+    kind: Literal["tiny", "local"] = "tiny"
+    model: str | None = None
+    """A Transformers folder (kind `local`), or a folder to start the tiny model from; default: the warmed-up base."""
+    hidden: Count = 64
+    layers: Count = 2
+    heads: Count = 4
+    architecture: Literal["llama", "qwen3"] = "llama"
+    warmup_steps: Annotated[int, Field(ge=0)] = 300
+    """Supervised steps on random play that teach the tiny base the form of answers."""
+    base_seed: int = 0
+    """Seed of the tiny base: one base serves runs of all seeds."""
+    threads: Annotated[int, Field(ge=0)] = 0
+    """Threads of PyTorch; 0 takes the machine's cores."""
+    max_tokens_per_batch: Count = 16384
+    """Token budget of one micro-batch in training."""
+
+
+class OptimSection(Section):
+    """How the policy is updated."""
+
+    lr: Positive = 1e-3
+    lr_end: NonNegative = 1e-4
+    """Learning rate of the last iteration (linear decay)."""
+    lr_warmup: Annotated[int, Field(ge=0)] = 10
+    """Iterations of linear warm-up."""
+    minibatches: Count = 2
+    epochs: Count = 1
+    clip_low: Positive = 0.2
+    clip_high: Positive = 0.2
+    grad_clip: NonNegative = 1.0
+    weight_decay: NonNegative = 0.0
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.95
+    entropy: NonNegative = 0.15
+    """Entropy bonus on action tokens at the start."""
+    entropy_end: NonNegative = 0.02
+    entropy_until: Fraction = 0.667
+    """Share of the run over which the bonus falls linearly to `entropy_end`."""
+    entropy_remark: NonNegative = 0.0
+    """Entropy bonus on remark tokens, scheduled likewise towards 0."""
+    kl_action: NonNegative = 0.0
+    """KL to the frozen start on action tokens."""
+    kl_remark: NonNegative = 0.2
+    """KL to the frozen start on remark tokens."""
+
+
+class LoopSection(Section):
+    """How much is played."""
+
+    iterations: Count = 400
+    groups: Count = 64
+    """Tasks per iteration."""
+    group_size: Count = 16
+    """Trials per task."""
+    temperature: Positive = 1.0
+    checkpoint_every: Count = 50
+    keep_checkpoints: Count = 2
+    record_trials_every: Annotated[int, Field(ge=0)] = 50
+    """Iterations between records of all trials (Parquet); 0 records none but the last iteration's."""
+    failure_share: Fraction = 0.1
+    """The run halts when more than this share of an iteration's groups had to be dropped."""
+
+
+class EvalSection(Section):
+    """How the result is measured."""
+
+    trials: Count = 384
+    """Trials per opponent where the payoff is sampled."""
+    temperature: NonNegative = 0.0
+    exact: bool = True
+    """Enumerate all deals where the game's tree and the pool allow it."""
+    seed: int = 1_000_003
+    """Seed of evaluation tasks; never used in training."""
+
+
+class Recipe(Section):
+    """Everything a run depends on."""
+
+    name: str = "run"
+    method: str = "mage"
+    seed: int = 0
+    game: GameSection = GameSection()
+    trial: TrialSection = TrialSection()
+    population: PopulationSection = PopulationSection()
+    credit: CreditSection = CreditSection()
+    engine: EngineSection = EngineSection()
+    optim: OptimSection = OptimSection()
+    loop: LoopSection = LoopSection()
+    eval: EvalSection = EvalSection()
+    trackers: tuple[Literal["tensorboard", "wandb"], ...] = ()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Recipe:
+        if self.loop.group_size == 1 and set(self.credit.baseline) & {"group"}:
+            raise ValueError(
+                "loop.group_size = 1 leaves nothing to compare: a baseline keyed by 'group' needs at least 2"
+            )
+        if self.credit.advantage == "rloo" and self.loop.group_size < 2:
+            raise ValueError("credit.advantage = 'rloo' needs loop.group_size of at least 2")
+        trained = {share.name for share in self.population.train}
+        both = sorted(trained & {share.name for share in self.population.held_out})
+        if both:
+            raise ValueError(f"population.held_out has {both[0]!r}, which is in population.train: it would be seen")
+        if self.loop.groups % self.optim.minibatches:
+            raise ValueError(
+                f"optim.minibatches = {self.optim.minibatches} does not divide loop.groups = {self.loop.groups}"
+            )
+        if self.engine.hidden % (2 * self.engine.heads):
+            raise ValueError(
+                f"engine.hidden = {self.engine.hidden} must be a multiple of 2 · engine.heads = {2 * self.engine.heads}"
+            )
+        if self.engine.kind == "local" and self.engine.model is None:
+            raise ValueError("engine.kind = 'local' needs engine.model: the folder of a Transformers model")
+        if self.engine.kind == "tiny" and self.game.dialect != "compact":
+            raise ValueError("engine.kind = 'tiny' reads game.dialect = 'compact' only, not 'natural'")
+        return self
+
+
+def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: not a TOML file ({error})") from None
+    for override in overrides:
+        _override(data, override)
+    return parse_recipe(data, str(path))
+
+
+def parse_recipe(data: dict[str, Any], source: str) -> Recipe:
+    """Check a recipe given as nested dictionaries; `source` names it in errors.
+
+    What the recipe leaves open comes from its method, then from the schema.
+    """
+    try:
+        return Recipe.model_validate(_with_method(data))
+    except ValidationError as error:
+        lines = [_explain(item) for item in error.errors()]
+        raise RecipeError(f"{source}: " + "; ".join(lines)) from None
+
+
+def _with_method(data: dict[str, Any]) -> dict[str, Any]:
+    name = data.get("method", "mage")
+    if not isinstance(name, str):
+        return data  # the schema says what is wrong with it
+    filled = dict(data)
+    for section, defaults in method_defaults(name).items():
+        given = data.get(section, {})
+        if isinstance(given, dict):
+            filled[section] = {**defaults, **given}
+    return filled
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise RecipeError(f"override {override!r}: expected key=value, such as loop.iterations=100")
+    *sections, last = key.strip().split(".")
+    for section in sections:
+        data = data.setdefault(section, {})
+        if not isinstance(data, dict):
+            raise RecipeError(f"override {override!r}: {section} is not a section")
+    try:
+        data[last] = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        data[last] = text
+
+
+def _explain(item: Any) -> str:
+    key = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        return f"{key}: unknown key{_accepted_keys(item['loc'])}"
+    message = item["msg"].removeprefix("Value error, ")
+    if not key:
+        return str(message)
+    return f"{key} = {item['input']!r}: {message[0].lower()}{message[1:]}"
+
+
+def _accepted_keys(location: tuple[Any, ...]) -> str:
+    model: type[BaseModel] = Recipe
+    for part in location[:-1]:
+        annotation = model.model_fields[part].annotation if part in model.model_fields else None
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return ""
+        model = annotation
+    return f"; known: {', '.join(sorted(model.model_fields))}"

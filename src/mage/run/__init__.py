@@ -1,0 +1,1 @@
+"""Training, evaluation and the run folder: the side effects."""

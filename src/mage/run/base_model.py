@@ -1,0 +1,122 @@
+"""The tiny base: a model that speaks the form of answers and reports true facts, and has no skill at the game.
+
+It is warmed up by supervised steps on uniformly random legal play and on remarks that state true, randomly chosen facts
+of the episode just played. Built once per vocabulary and shape, kept in the cache, rebuilt bit-identically.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mage.chance import derive
+from mage.engine.base import AdamParams, LossConfig
+from mage.engine.local import LocalEngine
+from mage.engine.tiny import tiny_model, tiny_tokenizer
+from mage.learn.data import Coefficients, training_data
+from mage.play.actors import RandomActor
+from mage.play.collect import collect
+from mage.play.opponents.population import draw_tasks
+from mage.play.templates import compact_words
+from mage.recipe import PopulationSection, Recipe, Share
+from mage.run.arena import make_arena
+
+FORMAT = 1
+"""Raised when the warm-up changes, so that older bases in the cache are not taken for new ones."""
+GROUPS, LR, LR_END = 128, 3e-3, 3e-4
+EPISODE_WORDS = 10
+"""Words `ep1` to `ep10` at least are in the vocabulary, so that a base serves trials of other lengths."""
+
+
+def cache_folder() -> Path:
+    """Where built things are kept: `$MAGE_CACHE_DIR`, or `~/.cache/mage`."""
+    return Path(os.environ.get("MAGE_CACHE_DIR") or Path.home() / ".cache" / "mage")
+
+
+def tiny_base(recipe: Recipe) -> Path:
+    """Folder of the recipe's tiny base, built if it is not in the cache."""
+    key = hashlib.sha256(json.dumps(_identity(recipe), sort_keys=True).encode()).hexdigest()[:16]
+    parent = cache_folder() / "tiny"
+    folder = parent / f"{recipe.game.name}-{key}"
+    if not (folder / "config.json").is_file():
+        parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
+        try:
+            asyncio.run(build_tiny_base(recipe)).save_model(part)
+            if not folder.exists():
+                part.replace(folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def starting_model(recipe: Recipe) -> Path:
+    """Folder of the model that a recipe starts from: the one it names, or its tiny base."""
+    return Path(recipe.engine.model) if recipe.engine.model else tiny_base(recipe)
+
+
+def _identity(recipe: Recipe) -> dict[str, Any]:
+    """Everything that the base depends on."""
+    engine, trial = recipe.engine, recipe.trial
+    return {
+        "format": FORMAT,
+        "game": recipe.game.model_dump(),
+        "trial": {name: getattr(trial, name) for name in ("episodes", "restart", "memory")},
+        "shape": [engine.hidden, engine.layers, engine.heads, engine.architecture],
+        "steps": engine.warmup_steps,
+        "seed": engine.base_seed,
+    }
+
+
+async def build_tiny_base(recipe: Recipe) -> LocalEngine:
+    """Build and warm up the tiny model of a recipe: cross-entropy on random play and true reports."""
+    arena = make_arena(_random_play(recipe))
+    words = (*compact_words(max(EPISODE_WORDS, recipe.trial.episodes)), *arena.game.vocabulary())
+    tokenizer = tiny_tokenizer(words)
+    engine_recipe = recipe.engine
+    model = tiny_model(
+        len(tokenizer),
+        hidden=engine_recipe.hidden,
+        layers=engine_recipe.layers,
+        heads=engine_recipe.heads,
+        architecture=engine_recipe.architecture,
+        pad_token=tokenizer.pad_token_id,
+        seed=derive(engine_recipe.base_seed, "tiny"),
+    )
+    engine = LocalEngine(model, tokenizer, max_tokens_per_batch=engine_recipe.max_tokens_per_batch)
+    actor = RandomActor(reports=True, renderer=engine.renderer, encode=engine.renderer.encode)
+    for step in range(engine_recipe.warmup_steps):
+        tasks = draw_tasks(
+            arena.population,
+            groups=GROUPS,
+            seats=arena.seats,
+            episodes=recipe.trial.episodes,
+            restart=recipe.trial.restart,
+            seed=derive(engine_recipe.base_seed, "warm-up"),
+            iteration=step,
+        )
+        trials = (await collect(tasks, 1, arena.player(actor))).trials
+        ones = [np.ones(len(trial.turns)) for trial in trials]
+        await engine.forward_backward(training_data(trials, ones, Coefficients()).data, LossConfig("cross_entropy"))
+        await engine.optim_step(AdamParams(lr=_rate(step, engine_recipe.warmup_steps)))
+    return engine
+
+
+def _random_play(recipe: Recipe) -> Recipe:
+    """The recipe with a random opponent, and both seats taken: the base must not depend on whom it will meet."""
+    anyone = PopulationSection(train=(Share(name="random"),))
+    trial = recipe.trial.model_copy(update={"seats": "both", "stop_at_success": False})
+    return recipe.model_copy(update={"population": anyone, "trial": trial})
+
+
+def _rate(step: int, steps: int) -> float:
+    """Learning rate: ten steps of warm-up, then a linear fall."""
+    return min(1.0, (step + 1) / 10) * (LR + (LR_END - LR) * step / steps)

@@ -1,0 +1,263 @@
+"""Evaluation: payoff by episode, per opponent and pooled, exact where the tree allows it, beside the exact limits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from mage.analysis.exact import NotEnumerableError
+from mage.analysis.limits import exact_limits
+from mage.chance import derive
+from mage.engine.local import LocalEngine
+from mage.errors import MageError
+from mage.play.actors import Actor, RandomActor
+from mage.play.collect import collect
+from mage.play.memory import RemarkExchange
+from mage.play.opponents import normalise
+from mage.play.opponents.population import Population, draw_tasks
+from mage.play.records import Task, Trial
+from mage.recipe import EvalSection, Recipe
+from mage.run.arena import Arena, make_arena
+from mage.run.exact_play import Weighted, exact_trials
+from mage.run.folder import RunFolder
+from mage.run.scores import Scores, pooled_scores
+
+Row = dict[str, Any]
+ActorName = Literal["model", "random"]
+
+
+@dataclass(frozen=True, slots=True)
+class EvalResult:
+    """What an evaluation found."""
+
+    kind: Literal["exact", "sampled"]
+    why_not_exact: str | None
+    """Why trials were sampled, where exact evaluation was wanted."""
+    target: str
+    iteration: int | None
+    temperature: float
+    shuffle_remarks: bool
+    actor: ActorName
+    episodes: int
+    restart: str
+    units: str
+    opponents: Mapping[str, Scores]
+    held_out: frozenset[str]
+    pooled: Scores
+    """Over the opponents that were met, by their shares."""
+    limits: Row | None
+    """Exact limits of the pool (see `mage.analysis.limits`), where they can be computed."""
+    seconds: float
+
+    def as_dict(self) -> Row:
+        """Plain JSON data."""
+        opponents = {
+            name: {"held_out": name in self.held_out, **scores.as_dict()} for name, scores in self.opponents.items()
+        }
+        names = ("kind", "why_not_exact", "target", "iteration", "temperature", "shuffle_remarks", "actor")
+        row: Row = {name: getattr(self, name) for name in (*names, "episodes", "restart", "units")}
+        pooled = self.pooled.as_dict()
+        return row | {
+            "opponents": opponents,
+            "pooled": pooled,
+            "limits": self.limits,
+            "invalid_share": pooled["invalid_share"],
+            "seconds": self.seconds,
+        }
+
+
+def evaluate(
+    target: str | Path,
+    *,
+    recipe: Recipe | None = None,
+    opponents: Sequence[str] | None = None,
+    held_out: bool = False,
+    exact: bool | None = None,
+    temperature: float | None = None,
+    trials: int | None = None,
+    shuffle_remarks: bool = False,
+    actor: ActorName = "model",
+    seed: int | None = None,
+) -> EvalResult:
+    """Evaluate a run or a model folder.
+
+    Args:
+        target: A run folder, or a Transformers folder (then `recipe` says what is played).
+        recipe: Default: the run's own.
+        opponents: Whom to meet, equal shares; default: the training population, or with `held_out` the held-out one.
+        exact: True enumerates and fails where it cannot; None enumerates where it can (`eval.exact`); False samples.
+        temperature: Default `eval.temperature` (0: greedy).
+        trials: Trials per opponent where they are sampled; default `eval.trials`.
+        shuffle_remarks: Each episode sees remarks that were written in other trials.
+        actor: `model`, or `random` for uniformly random legal play.
+        seed: Of the sampled tasks; default `eval.seed`.
+
+    Raises MageError for a target that is neither, opponents that do not exist, exact evaluation that cannot be.
+    """
+    began = time.perf_counter()
+    path = Path(target)
+    folder = RunFolder.open(path) if RunFolder.is_run(path) else None
+    if recipe is None:
+        if folder is None:
+            raise MageError(f"{path}: no run folder; to evaluate a model folder, say with --recipe what is played")
+        recipe = folder.recipe
+    arena = make_arena(recipe, opponents or ())
+    section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed)
+    player, iteration = _actor(arena, path, folder, section.temperature, actor)
+    contest = _Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks)
+    why_not = _why_sampled(exact, section, actor)
+    found: dict[tuple[str, int], Weighted] | None = None
+    if why_not is None:
+        try:
+            found = asyncio.run(contest.exactly())
+        except NotEnumerableError as error:
+            why_not = str(error)
+    if found is None and exact:
+        raise MageError(f"--exact: {why_not}")
+    kind: Literal["exact", "sampled"] = "sampled" if found is None else "exact"
+    found = asyncio.run(contest.sampled()) if found is None else found
+    scores = contest.scores(found, exact=kind == "exact")
+    return EvalResult(
+        kind=kind,
+        why_not_exact=why_not if kind == "sampled" else None,
+        target=str(target),
+        iteration=iteration,
+        temperature=section.temperature,
+        shuffle_remarks=shuffle_remarks,
+        actor=actor,
+        episodes=recipe.trial.episodes,
+        restart=recipe.trial.restart,
+        units="chips per hand" if "poker" in arena.game.name else "return per episode",
+        opponents=scores[1],
+        held_out=frozenset(arena.held_out.names) if arena.held_out else frozenset(),
+        pooled=scores[0],
+        limits=pool_limits(arena, contest.shares),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def pool_limits(arena: Arena, shares: Mapping[str, float]) -> Row | None:
+    """Exact limits against `shares`, or None where the game or an opponent does not allow them."""
+    trial = arena.recipe.trial
+    try:
+        limits = exact_limits(
+            arena.game,
+            [arena.opponents[name] for name in shares],
+            list(shares.values()),
+            episodes=trial.episodes,
+            restart=trial.restart,
+            seats=arena.seats,
+        )
+    except MageError:
+        return None
+    return limits.as_dict()
+
+
+class _Contest:
+    """An actor, the opponents it meets by their shares, and how."""
+
+    def __init__(
+        self, arena: Arena, actor: Actor, shares: Mapping[str, float], section: EvalSection, shuffle: bool
+    ) -> None:
+        self.arena, self.actor, self.shares = arena, actor, shares
+        self.section, self.shuffle = section, shuffle
+
+    async def exactly(self) -> dict[tuple[str, int], Weighted]:
+        """All trials of each (opponent, seat) with their probabilities. Raises NotEnumerableError."""
+        return await exact_trials(self.arena, self.actor, self.shares, shuffle=self.shuffle)
+
+    async def sampled(self) -> dict[tuple[str, int], Weighted]:
+        """The recipe's number of trials per opponent, each a task of its own."""
+        arena, trial = self.arena, self.arena.recipe.trial
+        tasks: list[Task] = []
+        for name in self.shares:
+            drawn = draw_tasks(
+                Population((name,), (1,)),  # type: ignore[arg-type]  # a share of one
+                groups=self.section.trials,
+                seats=arena.seats,
+                episodes=trial.episodes,
+                restart=trial.restart,
+                seed=derive(self.section.seed, name),
+                iteration=0,
+            )
+            tasks += [replace(task, group=len(tasks) + index) for index, task in enumerate(drawn)]
+        exchange = RemarkExchange(len(tasks), derive(self.section.seed, "shuffle")) if self.shuffle else None
+
+        async def play(task: Task, member: int) -> Trial:
+            return await arena.play(task, member, self.actor, given_remark=exchange)
+
+        collected = await collect(tasks, 1, exchange.around(play) if exchange else play)
+        if collected.dropped:
+            dropped = collected.dropped
+            raise MageError(f"{len(dropped)} of {len(tasks)} trials failed, first: {dropped[0].reason}")
+        found: dict[tuple[str, int], list[tuple[float, Trial]]] = {}
+        for one in collected.trials:
+            found.setdefault((one.task.opponent, one.task.seat), []).append((1.0, one))
+        return {pair: [(1 / len(listed), one) for _, one in listed] for pair, listed in sorted(found.items())}
+
+    def scores(self, found: Mapping[tuple[str, int], Weighted], *, exact: bool) -> tuple[Scores, dict[str, Scores]]:
+        """Scores pooled over all opponents, and of each."""
+        episodes = self.arena.recipe.trial.episodes
+        each = {
+            name: pooled_scores({pair: found[pair] for pair in found if pair[0] == name}, {name: 1.0}, episodes, exact)
+            for name in self.shares
+        }
+        return pooled_scores(found, self.shares, episodes, exact), each
+
+
+def _section(section: EvalSection, **given: float | int | None) -> EvalSection:
+    return EvalSection.model_validate(
+        section.model_dump() | {name: value for name, value in given.items() if value is not None}
+    )
+
+
+def _shares(arena: Arena, opponents: Sequence[str] | None, held_out: bool) -> dict[str, float]:
+    """Whom to meet, with shares that sum to 1."""
+    if opponents:
+        names = list(dict.fromkeys(map(normalise, opponents)))
+        return {name: 1 / len(names) for name in names}
+    population = arena.held_out if held_out else arena.population
+    if population is None:
+        raise MageError("--held-out: the recipe's population.held_out is empty; name opponents with --against")
+    return dict(zip(population.names, map(float, population.shares), strict=True))
+
+
+def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName) -> str | None:
+    """Why enumeration is out of the question from the start; None if it may be tried."""
+    if exact is False or (exact is None and not section.exact):
+        return "sampling was asked for"
+    if actor == "random":
+        return "the random actor draws its own actions"
+    if section.temperature > 0:
+        return f"the agent samples its answers (temperature {section.temperature:g}); exact play is greedy"
+    return None
+
+
+def _actor(
+    arena: Arena, path: Path, folder: RunFolder | None, temperature: float, actor: ActorName
+) -> tuple[Actor, int | None]:
+    """The actor and the iteration it comes from (of a run)."""
+    if actor == "random":
+        return RandomActor(reports=True), None
+    engine, iteration = open_trained(path, folder)
+    return arena.actor(engine, temperature), iteration
+
+
+def open_trained(path: Path, folder: RunFolder | None) -> tuple[LocalEngine, int | None]:
+    """The engine of a run's newest weights, or of a model folder."""
+    if folder is None:
+        return LocalEngine.open(path), None
+    if folder.model_path.is_dir():
+        return LocalEngine.open(folder.model_path), folder.recipe.loop.iterations
+    checkpoint = folder.latest_checkpoint()
+    if checkpoint is None:
+        raise MageError(f"{path}: the run has no checkpoint yet; it writes one every loop.checkpoint_every iterations")
+    from mage.run.base_model import starting_model
+
+    engine = LocalEngine.open(starting_model(folder.recipe))
+    engine.load_state(checkpoint.path)
+    return engine, checkpoint.iteration

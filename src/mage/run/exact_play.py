@@ -1,0 +1,55 @@
+"""Every trial that can happen to a greedy agent, with its probability: all deals, all draws of mixed opponents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from mage.analysis.exact import DiceFactory, enumerate_trials, recurring
+from mage.analysis.shuffled import remark_distributions, remarks_of, shared_chance, shuffled
+from mage.play.actors import Actor
+from mage.play.records import Task, Trial
+from mage.run.arena import Arena
+
+Weighted = Sequence[tuple[float, Trial]]
+LIMIT = 50_000
+"""Most trials of one opponent and seat that are enumerated."""
+
+
+async def exact_trials(
+    arena: Arena, actor: Actor, shares: Mapping[str, float], *, shuffle: bool
+) -> dict[tuple[str, int], Weighted]:
+    """All trials of each (opponent, seat), probabilities summing to 1 each. Raises NotEnumerableError where too many.
+
+    With `shuffle` the remarks that an episode sees come from the law of all remarks the agent writes, whatever its
+    opponent.
+    """
+    pairs = [(name, seat) for name in shares for seat in arena.seats]
+    own = await _all(arena, actor, pairs, None)
+    if not shuffle:
+        return own
+    laws = remark_distributions(own, dict(shares), remarks_of)
+    return await _all(arena, actor, pairs, laws)
+
+
+async def _all(
+    arena: Arena, actor: Actor, pairs: Sequence[tuple[str, int]], laws: Sequence[Mapping[str, float]] | None
+) -> dict[tuple[str, int], Weighted]:
+    """All pairs at the same time, so that their requests share forward passes."""
+    results = await asyncio.gather(*(_pair(arena, actor, name, seat, laws) for name, seat in pairs))
+    return dict(zip(pairs, results, strict=True))
+
+
+async def _pair(
+    arena: Arena, actor: Actor, opponent: str, seat: int, laws: Sequence[Mapping[str, float]] | None
+) -> Weighted:
+    trial = arena.recipe.trial
+    task = Task(0, seat, opponent, trial.episodes, trial.restart, 0)
+
+    async def play(dice: DiceFactory) -> Trial:
+        if laws is None:
+            return await arena.play(task, 0, actor, dice=recurring(dice, trial.restart))
+        rooms = shared_chance(dice)
+        return await arena.play(task, 0, actor, dice=rooms, given_remark=shuffled(rooms, laws))
+
+    return await enumerate_trials(play, limit=LIMIT)

@@ -1,0 +1,133 @@
+"""Writing that cannot harm what is there: whole files by rename, lines by append, failures said in words."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mage.errors import RunError
+
+Row = dict[str, Any]
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write `path` (a full disk, no permission) into a RunError that names it."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or path
+        if error.errno == errno.ENOSPC:
+            raise RunError(
+                f"{where}: the disk is full; what was saved before is whole: free space, then resume"
+            ) from error
+        raise RunError(f"{where}: cannot be written ({error.strerror or error})") from error
+    except Exception as error:
+        # safetensors and Arrow report a full disk with exceptions of their own
+        if "no space left on device" in str(error).lower():
+            raise RunError(
+                f"{path}: the disk is full; what was saved before is whole: free space, then resume"
+            ) from error
+        raise
+
+
+def encode(value: object) -> str:
+    """One line of strict JSON; NumPy values become plain ones and numbers that are not finite become null.
+
+    >>> encode({"payoff": [0.5, float("nan")]})
+    '{"payoff": [0.5, null]}'
+    """
+    return json.dumps(_plain(value), allow_nan=False, ensure_ascii=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace `path` by `text` at once: a reader sees the old file or the new one, never a part."""
+    part = path.with_name(f".{path.name}.partial")
+    with writing(path):
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def append_line(path: Path, row: Row) -> None:
+    """Append `row` as one line of JSON; if that fails half-way, the file is cut back to what it was."""
+    line = (encode(row) + "\n").encode()
+    with writing(path), path.open("ab", buffering=0) as file:
+        size = file.tell()
+        try:
+            left = memoryview(line)
+            while left:
+                left = left[file.write(left) :]
+        except OSError:
+            file.truncate(size)
+            raise
+
+
+def read_lines(path: Path) -> list[Row]:
+    """All rows of a JSON Lines file; a last line cut short by a kill is left out. Raises RunError for other damage."""
+    return [row for _, row in _whole_lines(path)]
+
+
+def keep_lines(path: Path, last_iteration: int) -> None:
+    """Drop the rows after `last_iteration` and a half-written last line; the rows that stay keep their bytes."""
+    lines = [line for line, row in _whole_lines(path) if row["iteration"] <= last_iteration]
+    write_text(path, "".join(line + "\n" for line in lines))
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's bytes, or a folder's entries, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder and all in it; one that is not there is left alone."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _whole_lines(path: Path) -> list[tuple[str, Row]]:
+    if not path.exists():
+        return []
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    lines = text.split("\n")[:-1]  # what follows the last line break was cut short
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            rows.append((line, json.loads(line)))
+        except json.JSONDecodeError:
+            raise RunError(f"{path}: line {number} is not JSON; remove that line to go on") from None
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):  # NumPy's float64 too
+        return float(value) if math.isfinite(value) else None
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return value

@@ -1,0 +1,87 @@
+"""Numbers of one iteration, from its trials: per episode and not cumulative, per opponent, free of time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mage.play.collect import Collected
+from mage.play.records import Trial
+
+Row = dict[str, Any]
+
+
+def trial_metrics(collected: Collected, episodes: int) -> Row:
+    """What was played: payoffs, results, dropped groups, shares of invalid and truncated responses.
+
+    Episodes that were not reached (early stop, full context) are left out of the means; `None` where none was reached.
+    """
+    trials = collected.trials
+    rewards = reward_table(trials, episodes)
+    turns = [turn for trial in trials for turn in trial.turns]
+    played = np.maximum((~np.isnan(rewards)).sum(axis=0), 1)
+    return {
+        "payoff": _means(rewards),
+        "payoff_sem": [_number(x) for x in _spread(rewards) / np.sqrt(played)],
+        "payoff_by_opponent": {
+            name: _means(reward_table(members, episodes)) for name, members in sorted(by_opponent(trials).items())
+        },
+        **result_shares(trials, episodes),
+        "trials": len(trials),
+        "dropped_groups": len(collected.dropped),
+        "drop_reasons": sorted({dropped.reason for dropped in collected.dropped}),
+        "invalid_share": _share(not turn.legal for turn in turns),
+        "truncated_share": _share(turn.truncated for turn in turns),
+        "tokens_sampled": sum(turn.stop - turn.start for turn in turns),
+        "tokens_read": sum(len(context) for trial in trials for context in trial.contexts),
+    }
+
+
+def by_opponent(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """Trials by the opponent they were played against."""
+    groups: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[trial.task.opponent].append(trial)
+    return dict(groups)
+
+
+def reward_table(trials: Sequence[Trial], episodes: int) -> npt.NDArray[np.float64]:
+    """[trials, N] rewards in game units, NaN where an episode was not played."""
+    table = np.full((len(trials), episodes), np.nan)
+    for row, trial in zip(table, trials, strict=True):
+        row[: len(trial.episodes)] = [episode.reward for episode in trial.episodes]
+    return table
+
+
+def result_shares(trials: Sequence[Trial], episodes: int) -> Row:
+    """Shares of episodes won, drawn and lost, by episode."""
+    shares: Row = {}
+    for result in ("won", "drawn", "lost"):
+        shares[result] = []
+        for n in range(episodes):
+            results = [trial.episodes[n].result == result for trial in trials if len(trial.episodes) > n]
+            shares[result].append(float(np.mean(results)) if results else None)
+    return shares
+
+
+def _means(rewards: npt.NDArray[np.float64]) -> list[float | None]:
+    return [float(column[~np.isnan(column)].mean()) if (~np.isnan(column)).any() else None for column in rewards.T]
+
+
+def _spread(rewards: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Standard deviation of each column over what was played; NaN below two values."""
+    kept = [column[~np.isnan(column)] for column in rewards.T]
+    return np.array([column.std(ddof=1) if len(column) > 1 else np.nan for column in kept])
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _share(flags: Any) -> float:
+    listed = list(flags)
+    return sum(listed) / len(listed) if listed else 0.0

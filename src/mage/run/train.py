@@ -1,0 +1,214 @@
+"""Training: play an iteration's trials, give credit, learn, write down, again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from mage.engine.base import AdamParams, Datum, LossConfig
+from mage.engine.local import LocalEngine
+from mage.errors import MageError, RunError
+from mage.learn.credit import Credit, assign_credit
+from mage.learn.data import Coefficients, training_data
+from mage.play.collect import Collected, collect
+from mage.play.opponents.population import draw_tasks
+from mage.play.records import Phase
+from mage.recipe import OptimSection, Recipe
+from mage.run.arena import Arena, make_arena
+from mage.run.base_model import starting_model
+from mage.run.folder import RunFolder
+from mage.run.metrics import trial_metrics
+from mage.run.trackers import Tracker, open_trackers
+from mage.run.trial_table import TrialTable
+from mage.show.progress import ProgressSink
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Coefficients that change over a run, at one iteration."""
+
+    lr: float
+    entropy: float
+    entropy_remark: float
+
+
+def schedule(optim: OptimSection, iteration: int, iterations: int) -> Schedule:
+    """The schedule at `iteration` (from 0): linear warm-up and fall of the rate, linear fall of the entropy bonus."""
+    done = iteration / max(1, iterations - 1)
+    warm = min(1.0, (iteration + 1) / (optim.lr_warmup + 1))
+    left = max(0.0, 1 - done / optim.entropy_until) if optim.entropy_until else 0.0
+    return Schedule(
+        lr=warm * (optim.lr + (optim.lr_end - optim.lr) * done),
+        entropy=optim.entropy_end + (optim.entropy - optim.entropy_end) * left,
+        entropy_remark=optim.entropy_remark * left,
+    )
+
+
+def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: ProgressSink) -> None:
+    """Run a recipe to its end in `folder`, from the start or from its last checkpoint.
+
+    Raises MageError for what the user can mend; everything saved before stays.
+    """
+    arena = make_arena(recipe)
+    with folder.lock():
+        progress.start(recipe, folder)
+        try:
+            _set_threads(recipe.engine.threads)
+            engine = _open_engine(recipe, progress)
+            start = _restore(folder, engine, progress) if resume else 0
+            trackers = open_trackers(folder, recipe.trackers, start + 1)
+            try:
+                asyncio.run(_Run(arena, engine, folder, progress, trackers).iterations(start))
+            finally:
+                for tracker in trackers:
+                    tracker.close()
+        finally:
+            progress.done()
+
+
+def _set_threads(threads: int) -> None:
+    torch.set_num_threads(threads or os.cpu_count() or 1)
+
+
+def _open_engine(recipe: Recipe, progress: ProgressSink) -> LocalEngine:
+    """The model a run starts from; it is the reference of the KL penalty too."""
+    section = recipe.engine
+    if section.model is None:
+        progress.note("preparing the tiny base (built once, then cached)")
+    engine = LocalEngine.open(starting_model(recipe), max_tokens_per_batch=section.max_tokens_per_batch)
+    if recipe.optim.kl_action or recipe.optim.kl_remark:
+        engine.freeze_reference()
+    return engine
+
+
+def _restore(folder: RunFolder, engine: LocalEngine, progress: ProgressSink) -> int:
+    """Take up the last checkpoint; returns the number of iterations done. Later metrics are dropped."""
+    checkpoint = folder.latest_checkpoint()
+    done = 0 if checkpoint is None else checkpoint.iteration
+    if checkpoint is not None:
+        engine.load_state(checkpoint.path)
+    folder.truncate_metrics(done)
+    progress.note(f"resumed after iteration {done}" if done else "no checkpoint yet: starting from the beginning")
+    return done
+
+
+class _Run:
+    """One run under way."""
+
+    def __init__(
+        self, arena: Arena, engine: LocalEngine, folder: RunFolder, progress: ProgressSink, trackers: Sequence[Tracker]
+    ) -> None:
+        self.arena, self.engine, self.folder = arena, engine, folder
+        self.progress, self.trackers = progress, trackers
+        self.recipe = arena.recipe
+        self.play = arena.player(arena.actor(engine, self.recipe.loop.temperature))
+
+    async def iterations(self, start: int) -> None:
+        """Iterations `start` (from 0) to the last."""
+        loop = self.recipe.loop
+        for index in range(start, loop.iterations):
+            began = time.perf_counter()
+            collected = await self._collect(index)
+            played = time.perf_counter()
+            metrics = {"iteration": index + 1, **trial_metrics(collected, self.recipe.trial.episodes)}
+            credit = self._credit(collected)
+            metrics |= await self._learn(collected, credit, index)
+            ended = time.perf_counter()
+            timings = {
+                "iteration": index + 1,
+                "seconds": ended - began,
+                "sample_seconds": played - began,
+                "train_seconds": ended - played,
+                "tokens_per_second": (metrics["tokens_sampled"] + metrics["tokens_read"]) / (ended - began),
+            }
+            self._write(metrics, timings, collected, credit)
+
+    async def _collect(self, index: int) -> Collected:
+        """Play the iteration's groups. Raises RunError when too many had to be dropped."""
+        recipe = self.recipe
+        tasks = draw_tasks(
+            self.arena.population,
+            groups=recipe.loop.groups,
+            seats=self.arena.seats,
+            episodes=recipe.trial.episodes,
+            restart=recipe.trial.restart,
+            seed=recipe.seed,
+            iteration=index,
+        )
+        collected = await collect(tasks, recipe.loop.group_size, self.play)
+        if collected.failure_share > recipe.loop.failure_share or not collected.groups:
+            reasons = "; ".join(sorted({dropped.reason for dropped in collected.dropped})[:3])
+            raise RunError(
+                f"iteration {index + 1}: {len(collected.dropped)} of {len(tasks)} groups had to be dropped, more than "
+                f"loop.failure_share = {recipe.loop.failure_share} allows: {reasons}"
+            )
+        return collected
+
+    def _credit(self, collected: Collected) -> Credit:
+        trial = self.recipe.trial
+        limits: dict[Phase, int] = {"act": trial.max_action_tokens, "reflect": trial.max_remark_tokens}
+        return assign_credit(collected.trials, self.recipe.credit, max_tokens=limits)
+
+    async def _learn(self, collected: Collected, credit: Credit, index: int) -> Row:
+        """All epochs and minibatches of an iteration; what was seen in the first (before any step) and the means."""
+        optim, now = self.recipe.optim, schedule(self.recipe.optim, index, self.recipe.loop.iterations)
+        coefficients = Coefficients(now.entropy, now.entropy_remark, optim.kl_action, optim.kl_remark)
+        batches = minibatches(collected, credit, coefficients, optim.minibatches)
+        loss = LossConfig("policy", optim.clip_low, optim.clip_high, self.recipe.loop.temperature)
+        adam = AdamParams(now.lr, optim.beta1, optim.beta2, weight_decay=optim.weight_decay, grad_clip=optim.grad_clip)
+        steps = []
+        for _ in range(optim.epochs):
+            for batch in batches:
+                seen = await self.engine.forward_backward(batch, loss)
+                steps.append(seen | await self.engine.optim_step(adam))
+        means = {name: float(np.mean([step[name] for step in steps if name in step])) for name in steps[0]}
+        fresh = {name: steps[0][name] for name in ("logprob_diff_mean", "logprob_diff_max")}
+        return (
+            {name: means[name] for name in ("loss", "entropy", "kl", "clip_fraction", "grad_norm") if name in means}
+            | fresh
+            | credit.diagnostics
+            | {"lr": now.lr, "entropy_coefficient": now.entropy}
+        )
+
+    def _write(self, metrics: Row, timings: Row, collected: Collected, credit: Credit) -> None:
+        """Records, checkpoint and progress of a finished iteration."""
+        loop, done = self.recipe.loop, metrics["iteration"]
+        last = done == loop.iterations
+        self.folder.append_metrics(metrics)
+        self.folder.append_timings(timings)
+        if last or (loop.record_trials_every and done % loop.record_trials_every == 0):
+            table = TrialTable(self.folder.trials_file(done))
+            advantages = [turns.tolist() for turns in credit.advantages]
+            table.write(zip(collected.trials, advantages, strict=True), self.engine.token_texts)
+        if last:
+            self.engine.save_model(self.folder.model_path)
+        if last or done % loop.checkpoint_every == 0:
+            with self.folder.checkpoint(done) as path:
+                self.engine.save_state(path)
+        for tracker in self.trackers:
+            tracker.log(done, metrics, timings)
+        self.progress.iteration(metrics, timings)
+
+
+def minibatches(collected: Collected, credit: Credit, coefficients: Coefficients, count: int) -> list[list[Datum]]:
+    """The iteration's data in `count` parts of whole groups, in the order they were drawn."""
+    bounds = np.linspace(0, len(collected.groups), count + 1).astype(int)
+    sizes = np.cumsum([0, *(len(group.trials) for group in collected.groups)])
+    trials = collected.trials
+    parts = []
+    for first, last in zip(sizes[bounds[:-1]].tolist(), sizes[bounds[1:]].tolist(), strict=True):
+        part = training_data(trials[first:last], credit.advantages[first:last], coefficients).data
+        if part:
+            parts.append(part)
+    if not parts:
+        raise MageError("nothing was sampled in this iteration: there is nothing to learn from")
+    return parts

@@ -1,0 +1,1 @@
+"""What a person looks at: progress, report, play in the terminal."""

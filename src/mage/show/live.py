@@ -1,0 +1,109 @@
+"""The live display of a run in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from mage.recipe import Recipe
+from mage.show.progress import Rate, duration
+
+if TYPE_CHECKING:
+    from mage.run.folder import RunFolder
+
+Row = dict[str, Any]
+SPARKS = "▁▂▃▄▅▆▇█"
+
+
+class RichProgress:
+    """Iteration k of K, payoff by episode, per opponent, tokens per second and time left, redrawn in place."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: Live | None = None
+        self._rate = Rate()
+        self._total = 0
+        self._title = ""
+        self._last_payoffs: list[float] = []
+
+    def start(self, recipe: Recipe, folder: RunFolder) -> None:
+        """Open the display."""
+        self._total = recipe.loop.iterations
+        self._title = f"{recipe.name} · {recipe.method} on {recipe.game.name} · {folder.path}"
+        self._last_payoffs = [row["payoff"][-1] or 0.0 for row in folder.metrics()]
+        self._live = Live(Text(self._title, style="bold"), console=self._console, refresh_per_second=4)
+        self._live.start()
+
+    def iteration(self, metrics: Row, timings: Row) -> None:
+        """Draw the newest rows."""
+        self._rate.add(timings["seconds"])
+        self._last_payoffs.append(metrics["payoff"][-1] or 0.0)
+        if self._live is not None:
+            self._live.update(self._draw(metrics, timings))
+
+    def note(self, text: str) -> None:
+        """A line above the display."""
+        self._console.print(text, style="dim", highlight=False, markup=False)
+
+    def done(self) -> None:
+        """Leave the last picture and give the terminal back."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _draw(self, metrics: Row, timings: Row) -> RenderableType:
+        number = metrics["iteration"]
+        head = Table.grid(padding=(0, 2))
+        head.add_row(
+            Text(f"iteration {number}/{self._total}"),
+            ProgressBar(total=self._total, completed=number, width=32),
+            Text(f"{timings['tokens_per_second']:,.0f} tokens/s", style="cyan"),
+            Text(f"{duration(self._rate.left(self._total - number))} left", style="cyan"),
+        )
+        state = Text(
+            f"entropy {metrics['entropy']:.3f}   KL {metrics['kl']:.4f}   invalid {metrics['invalid_share']:.1%}   "
+            f"log-prob difference {metrics['logprob_diff_max']:.1e}",
+            style="dim",
+        )
+        trend = Text.assemble(("last episode ", "dim"), (sparkline(self._last_payoffs, 60), "green"))
+        return Group(Text(self._title, style="bold"), head, payoff_table(metrics), trend, state)
+
+
+def payoff_table(metrics: Row) -> Table:
+    """Payoff by episode, one line per opponent and one for all."""
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    table.add_column("training payoff")
+    for episode in range(len(metrics["payoff"])):
+        table.add_column(f"episode {episode + 1}", justify="right")
+    table.add_column("won / drawn / lost", justify="right")
+    for name, payoff in metrics["payoff_by_opponent"].items():
+        table.add_row(Text(name), *(_cell(value) for value in payoff), "")
+    shares = [metrics[key][-1] for key in ("won", "drawn", "lost")]
+    wins = " / ".join("–" if share is None else f"{share:.0%}" for share in shares)
+    pooled = zip(metrics["payoff"], metrics["payoff_sem"], strict=True)
+    table.add_row(Text("all"), *(_cell(value, sem) for value, sem in pooled), wins, style="bold")
+    return table
+
+
+def sparkline(values: list[float], width: int) -> str:
+    """A curve of at most `width` characters, each the mean of a stretch of `values`.
+
+    >>> sparkline([0, 1, 2, 3], 4)
+    '▁▃▆█'
+    """
+    stretch = max(1, -(-len(values) // width))
+    means = [sum(part) / len(part) for part in (values[i : i + stretch] for i in range(0, len(values), stretch))]
+    low, high = min(means), max(means)
+    scale = (len(SPARKS) - 1) / (high - low) if high > low else 0.0
+    return "".join(SPARKS[round((mean - low) * scale)] for mean in means)
+
+
+def _cell(value: float | None, sem: float | None = None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if sem is None else f"{value:.3f} ± {1.96 * sem:.3f}"

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from mage.engine.base import Engine, SamplingParams
+from mage.engine.local import LocalEngine, open_model
+from mage.engine.render import ChatRenderer
+from mage.errors import EngineError
+
+Build = Callable[..., LocalEngine]
+
+
+def test_is_an_engine(engine: LocalEngine) -> None:
+    assert isinstance(engine, Engine)
+
+
+def test_saved_folder_opens_with_transformers(engine: LocalEngine, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    engine.save_model(tmp_path)
+    model = AutoModelForCausalLM.from_pretrained(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    text = "a b <action> c </action>"
+    assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) == text
+    ids = torch.tensor([[1, 10, 11]])
+    assert torch.equal(model(ids).logits, engine.model(ids).logits)
+
+
+def test_opened_engine_samples_the_same(engine: LocalEngine, tmp_path: Path) -> None:
+    engine.save_model(tmp_path)
+    opened = LocalEngine.open(tmp_path)
+    params = SamplingParams(max_tokens=6)
+    assert asyncio.run(opened.sample([1, 10], params, 5)) == asyncio.run(engine.sample([1, 10], params, 5))
+
+
+def test_folders_that_are_no_model(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"no config\.json"):
+        open_model(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(EngineError, match="no safetensors"):
+        open_model(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04K\x01.")
+    with pytest.raises(EngineError, match="no safetensors"):
+        open_model(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(EngineError, match="cannot be opened"):
+        open_model(tmp_path)
+
+
+def test_tiny_dialogue_matches_its_chat_template(engine: LocalEngine) -> None:
+    renderer = engine.renderer
+    ids = [*renderer.system(""), *renderer.user("a b"), *renderer.encode("<action> c </action>")]
+    messages = [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "<action> c </action>"}]
+    assert engine.tokenizer.apply_chat_template(messages, tokenize=True, return_dict=False) == ids
+
+
+CHAT = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+def chat_tokenizer():  # type: ignore[no-untyped-def]
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    core = Tokenizer(models.BPE({c: i for i, c in enumerate(sorted(alphabet))}, []))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core, eos_token="<|im_end|>", additional_special_tokens=["<|im_start|>"]
+    )
+    tokenizer.chat_template = CHAT
+    return tokenizer
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_chat_renderer_spells_what_the_template_spells(closed: bool) -> None:
+    tokenizer = chat_tokenizer()
+    renderer = ChatRenderer(tokenizer)
+    answer = renderer.encode("<action>bet</action>")
+    sampled = (*answer, tokenizer.eos_token_id) if closed else answer
+    ids = [*renderer.system("rules"), *renderer.user("first"), *sampled, *renderer.close(sampled)]
+    ids += renderer.user("second")
+    messages = [
+        {"role": "system", "content": "rules"},
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "<action>bet</action>"},
+        {"role": "user", "content": "second"},
+    ]
+    whole = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    assert tokenizer.decode(ids) == whole
+
+
+def test_chat_renderer_needs_a_template() -> None:
+    tokenizer = chat_tokenizer()
+    tokenizer.chat_template = None
+    with pytest.raises(EngineError, match="no chat template"):
+        ChatRenderer(tokenizer)
+
+
+def test_tiny_weights_depend_on_the_seed_only(make_engine: Build) -> None:
+    torch.manual_seed(1)
+    one = make_engine().model.state_dict()
+    state = torch.random.get_rng_state()
+    two, other = make_engine().model.state_dict(), make_engine(seed=1).model.state_dict()
+    assert torch.equal(torch.random.get_rng_state(), state)  # the global generator is left alone
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert not torch.equal(one["lm_head.weight"], other["lm_head.weight"])

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mage.engine.base import AdamParams, Datum, LossConfig, SamplingParams
+from mage.engine.local import LocalEngine
+from mage.engine.loss import TokenBatch, policy_loss
+from mage.engine.merge import merge
+from mage.errors import EngineError
+
+Build = Callable[..., LocalEngine]
+
+
+def datum(
+    tokens: list[int],
+    start: int,
+    logprobs: list[float] | None = None,
+    advantage: float = 1.0,
+    entropy: float = 0.0,
+    kl: float = 0.0,
+) -> Datum:
+    sampled = np.arange(len(tokens)) >= start
+    old = np.zeros(len(tokens), np.float32)
+    if logprobs is not None:
+        old[start:] = logprobs
+
+    def filled(value: float) -> np.ndarray:
+        return np.where(sampled, value, 0).astype(np.float32)
+
+    return Datum(np.array(tokens), sampled, old, filled(advantage), filled(entropy), filled(kl))
+
+
+def sampled_datum(engine: LocalEngine, prompt: list[int], seed: int, advantage: float = 1.0, **rest: float) -> Datum:
+    sample = asyncio.run(engine.sample(prompt, SamplingParams(max_tokens=5), seed))
+    return datum([*prompt, *sample.tokens], len(prompt), list(sample.logprobs), advantage, **rest)
+
+
+def gradients(engine: LocalEngine) -> dict[str, torch.Tensor]:
+    return {name: p.grad.clone() for name, p in engine.model.named_parameters() if p.grad is not None}
+
+
+def forward_backward(engine: LocalEngine, data: list[Datum], loss: LossConfig | None = None) -> dict[str, float]:
+    return asyncio.run(engine.forward_backward(data, loss or LossConfig()))
+
+
+def test_loss_by_hand() -> None:
+    # two tokens, one copy each: ratio 2 with A = 1 is clipped to 1.2; ratio 0.5 with A = -1 is clipped to 0.8
+    logs = torch.tensor([math.log(0.6), math.log(0.1)])
+    batch = TokenBatch(
+        old_logprobs=torch.tensor([math.log(0.3), math.log(0.2)]),
+        gain=torch.tensor([1.0, 0.0]),
+        loss=torch.tensor([0.0, -1.0]),
+        entropy=torch.tensor([0.1, 0.0]),
+        kl=torch.tensor([0.0, 0.5]),
+        copies=torch.ones(2),
+    )
+    entropies = torch.tensor([0.7, 0.4])
+    total, seen = policy_loss(logs, entropies, torch.tensor([0.0, math.log(0.2)]), batch, LossConfig())
+    k3 = 2 - math.log(2) - 1  # π_ref / π = 2
+    assert float(total) == pytest.approx(-1.2 + 0.8 - 0.1 * 0.7 + 0.5 * k3, abs=1e-6)
+    assert float(seen["clip_fraction"]) == 2
+    assert float(seen["kl"]) == pytest.approx(k3, abs=1e-6)
+
+
+def test_clip_bounds_only_the_side_that_gains() -> None:
+    batch = TokenBatch(
+        *(torch.tensor(x) for x in ([0.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0]))
+    )
+    logs = torch.tensor([math.log(0.5), math.log(3.0)])  # ratios 0.5 with A = 1, 3 with A = -1: neither is clipped
+    total, seen = policy_loss(logs, torch.zeros(2), None, batch, LossConfig())
+    assert float(total) == pytest.approx(-0.5 + 3.0, abs=1e-6)
+    assert float(seen["clip_fraction"]) == 0
+
+
+def test_trainer_and_sampler_agree(engine: LocalEngine) -> None:
+    data = [sampled_datum(engine, [1, 10, 11 + n], seed=n) for n in range(12)]
+    seen = forward_backward(engine, data)
+    assert 0 < seen["logprob_diff_max"] < 1e-4
+    assert seen["ratio_mean"] == pytest.approx(1.0, abs=1e-4)
+    assert seen["sampled_tokens"] == 60
+
+
+def test_merging_copies_changes_nothing(make_engine: Build) -> None:
+    engine = make_engine()
+    engine.freeze_reference()
+    one = sampled_datum(engine, [1, 10, 11], 3, advantage=2.0, entropy=0.1, kl=0.3)
+    two = Datum(one.tokens, one.sampled, one.logprobs, -one.advantages, one.entropy, one.kl)
+    other = sampled_datum(engine, [1, 12], 4, advantage=-0.5, entropy=0.1)
+    with torch.no_grad():
+        engine.model.lm_head.weight.mul_(1.5)  # ratios away from 1: clipping and KL are at work
+    data = [one, two, other, one]
+    assert [item.copies for item in merge(data)] == [3, 1]
+    together = forward_backward(engine, data)
+    merged = gradients(engine)
+    engine.model.zero_grad()
+    losses = 0.0
+    for item in data:
+        losses += forward_backward(engine, [item])["loss"] * item.sampled.sum()
+    total = sum(int(item.sampled.sum()) for item in data)
+    assert together["loss"] == pytest.approx(losses / total, rel=1e-4)
+    # each separate call divided by its own 5 tokens instead of all 20
+    for name, gradient in gradients(engine).items():
+        torch.testing.assert_close(merged[name], gradient * 5 / total, rtol=1e-3, atol=1e-6)
+
+
+def test_micro_batches_change_nothing(make_engine: Build) -> None:
+    whole, split = make_engine(), make_engine(max_tokens_per_batch=8)
+    data = [sampled_datum(whole, [1, 10, 11 + n][: 2 + n % 2], seed=n, advantage=n - 3.0) for n in range(8)]
+    assert forward_backward(whole, data)["loss"] == pytest.approx(forward_backward(split, data)["loss"], rel=1e-4)
+    for name, gradient in gradients(whole).items():
+        torch.testing.assert_close(gradients(split)[name], gradient, rtol=1e-3, atol=1e-6)
+
+
+def test_positive_advantage_raises_the_probability(engine: LocalEngine) -> None:
+    item = sampled_datum(engine, [1, 10, 11], 3)
+    forward_backward(engine, [item])
+    step = asyncio.run(engine.optim_step(AdamParams(lr=1e-3)))
+    assert step["grad_norm"] > 0
+    after = forward_backward(engine, [item])
+    assert after["ratio_mean"] > 1
+
+
+def test_entropy_bonus_raises_entropy(engine: LocalEngine) -> None:
+    item = sampled_datum(engine, [1, 10, 11], 3, advantage=0.0, entropy=1.0)
+    before = forward_backward(engine, [item])["entropy"]
+    asyncio.run(engine.optim_step(AdamParams(lr=1e-2)))
+    assert forward_backward(engine, [item])["entropy"] > before
+
+
+def test_kl_pulls_back_to_the_reference(make_engine: Build) -> None:
+    engine = make_engine()
+    engine.freeze_reference()
+    with torch.no_grad():
+        engine.model.lm_head.weight.mul_(1.3)
+    engine._batcher.forget()
+    data = [sampled_datum(engine, [1, 10, 11 + n % 4], n, advantage=0.0, kl=1.0) for n in range(40)]
+    before = forward_backward(engine, data)["kl"]
+    asyncio.run(engine.optim_step(AdamParams(lr=1e-4)))
+    assert 0 < forward_backward(engine, data)["kl"] < before
+
+
+def test_kl_without_a_reference_is_refused(engine: LocalEngine) -> None:
+    with pytest.raises(EngineError, match="no reference"):
+        forward_backward(engine, [sampled_datum(engine, [1, 10], 0, kl=0.1)])
+
+
+def test_temperature_is_that_of_the_sampler(engine: LocalEngine) -> None:
+    sample = asyncio.run(engine.sample([1, 10], SamplingParams(max_tokens=5, temperature=0.7), 0))
+    item = datum([1, 10, *sample.tokens], 2, list(sample.logprobs))
+    assert forward_backward(engine, [item], LossConfig(temperature=0.7))["logprob_diff_max"] < 1e-4
+    assert forward_backward(engine, [item], LossConfig(temperature=1.0))["logprob_diff_max"] > 1e-2
+
+
+def test_non_finite_loss_names_the_sequence(engine: LocalEngine) -> None:
+    bad = datum([1, 10, 12], 2, [0.0], advantage=math.nan)
+    with pytest.raises(EngineError, match=r"loss is nan.*\[1, 10, 12\]"):
+        forward_backward(engine, [bad])
+
+
+def test_non_finite_gradient_stops_the_step(engine: LocalEngine) -> None:
+    forward_backward(engine, [sampled_datum(engine, [1, 10], 0)])
+    engine.model.lm_head.weight.grad[0, 0] = math.inf
+    before = engine.model.lm_head.weight.clone()
+    with pytest.raises(EngineError, match=r"not finite in lm_head\.weight"):
+        asyncio.run(engine.optim_step(AdamParams(lr=1e-3)))
+    assert torch.equal(before, engine.model.lm_head.weight)
+
+
+def test_step_without_gradient_is_refused(engine: LocalEngine) -> None:
+    with pytest.raises(EngineError, match="forward_backward first"):
+        asyncio.run(engine.optim_step(AdamParams(lr=1e-3)))
+
+
+def train_steps(engine: LocalEngine, steps: range) -> None:
+    for step in steps:
+        data = [
+            sampled_datum(engine, [1, 10, 11 + n], seed=100 * step + n, advantage=n - 1.5, kl=0.1) for n in range(4)
+        ]
+        forward_backward(engine, data)
+        asyncio.run(engine.optim_step(AdamParams(lr=1e-2)))
+
+
+def test_state_round_trip_is_exact(make_engine: Build, tmp_path: Path) -> None:
+    engine, fresh = make_engine(), make_engine(seed=1)
+    engine.freeze_reference()
+    train_steps(engine, range(3))
+    engine.save_state(tmp_path)
+    fresh.load_state(tmp_path)
+    train_steps(engine, range(3, 6))
+    train_steps(fresh, range(3, 6))
+    for name, value in engine.model.state_dict().items():
+        assert torch.equal(value, fresh.model.state_dict()[name]), name
+
+
+def test_damaged_state_is_named(engine: LocalEngine, tmp_path: Path) -> None:
+    train_steps_engine = engine
+    train_steps_engine.freeze_reference()
+    train_steps(engine, range(1))
+    engine.save_state(tmp_path)
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(EngineError, match=r"weights\.safetensors"):
+        engine.load_state(tmp_path)

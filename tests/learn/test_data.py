@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from fake_trials import Act, Ep, Note, play
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage.learn.data import Coefficients, training_data
+from mage.play.records import Trial
+
+COEFFICIENTS = Coefficients(entropy_action=0.5, entropy_remark=0.25, kl_action=1.0, kl_remark=2.0)
+
+
+def test_one_context_by_hand() -> None:
+    trial = play([Ep(1.0, [Act(tokens=2)], Note(tokens=1))], one_context=True, planned=1)
+    assert trial.contexts == ((1, 1, 100, 101, 1, 1, 200, 2, 2),)
+    (datum,), sources = training_data([trial], [np.array([3.0, -4.0])], COEFFICIENTS)
+    assert datum.tokens.tolist() == [1, 1, 100, 101, 1, 1, 200]  # the tokens read at the end are cut off
+    assert datum.sampled.tolist() == [False, False, True, True, False, False, True]
+    assert datum.logprobs.tolist() == [0, 0, -0.25, -0.5, 0, 0, -0.25]
+    assert datum.advantages.tolist() == [0, 0, 3, 3, 0, 0, -4]
+    assert datum.entropy.tolist() == [0, 0, 0.5, 0.5, 0, 0, 0.25]
+    assert datum.kl.tolist() == [0, 0, 1, 1, 0, 0, 2]
+    assert sources == [(0, 0)]
+    assert {a.dtype for a in (datum.logprobs, datum.advantages, datum.entropy, datum.kl)} == {np.dtype(np.float32)}
+    assert datum.tokens.dtype == np.int64
+
+
+def test_a_context_without_sampled_tokens_gives_no_datum() -> None:
+    whole = play([Ep(1.0, [Act()], Note()), Ep(1.0, [Act()])], planned=2)
+    padded = Trial(
+        whole.task, 0, (whole.contexts[0], *whole.contexts[1:], (9, 9)), whole.turns, whole.episodes, whole.stop
+    )
+    data, sources = training_data([padded, whole], [np.zeros(3), np.zeros(3)], COEFFICIENTS)
+    assert len(data) == 6
+    assert sources == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    assert sources[3].trial == 1
+    assert sources[4].context == 1
+
+
+def test_nothing() -> None:
+    assert training_data([], [], COEFFICIENTS) == ([], [])
+
+
+def test_a_trial_without_turns() -> None:
+    data, sources = training_data([play([Ep(1.0, [])]), play([Ep(1.0)])], [np.zeros(0), np.ones(1)], COEFFICIENTS)
+    assert len(data) == 1
+    assert sources == [(1, 0)]
+
+
+episodes = st.lists(
+    st.builds(
+        Ep,
+        reward=st.just(0.0),
+        acts=st.lists(st.builds(Act, tokens=st.integers(1, 5)), max_size=3),
+        note=st.one_of(st.none(), st.builds(Note, tokens=st.integers(1, 5))),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@pytest.mark.parametrize("one_context", [False, True])
+@given(made=st.lists(episodes, max_size=4))
+def test_masks_cover_exactly_what_was_sampled(one_context: bool, made: list[list[Ep]]) -> None:
+    trials = [play(member, one_context=one_context) for member in made]
+    advantages = [np.arange(len(t.turns)) + 10.0 * m for m, t in enumerate(trials)]
+    data, sources = training_data(trials, advantages, COEFFICIENTS)
+    place = dict(zip(sources, data, strict=True))
+    for datum in data:
+        assert datum.sampled[-1]
+        for other in (datum.logprobs, datum.advantages, datum.entropy, datum.kl, datum.sampled):
+            assert len(other) == len(datum.tokens)
+            assert not other[~datum.sampled].any()
+    covered = 0
+    for m, trial in enumerate(trials):
+        for turn, advantage in zip(trial.turns, advantages[m], strict=True):
+            datum, span = place[(m, turn.context)], slice(turn.start, turn.stop)
+            assert tuple(datum.tokens[span]) == trial.contexts[turn.context][span]
+            assert datum.sampled[span].all()
+            assert tuple(datum.logprobs[span]) == turn.logprobs
+            assert (datum.advantages[span] == advantage).all()
+            assert (datum.kl[span] == (2 if turn.phase == "reflect" else 1)).all()
+            covered += turn.stop - turn.start
+    assert covered == sum(datum.sampled.sum() for datum in data)

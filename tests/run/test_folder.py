@@ -1,0 +1,228 @@
+import errno
+import json
+import multiprocessing
+import os
+import signal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage.errors import RunError
+from mage.recipe import Recipe, parse_recipe
+from mage.run import files
+from mage.run.folder import RunFolder, recipe_hash
+
+
+def recipe(**loop) -> Recipe:
+    return parse_recipe({"name": "small", "loop": {"keep_checkpoints": 2, **loop}}, "test")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(recipe(), tmp_path / "run")
+
+
+def save(folder, iteration, text="weights"):
+    with folder.checkpoint(iteration) as path:
+        (path / "model.safetensors").write_text(f"{text} {iteration}")
+        (path / "inner").mkdir()
+        (path / "inner" / "state.json").write_text("{}")
+
+
+def names(folder):
+    return sorted(path.name for path in folder.checkpoints_path.iterdir())
+
+
+def test_default_names_count_up(tmp_path):
+    made = [RunFolder.create(recipe(), parent=tmp_path / "runs").path.name for _ in range(3)]
+    assert made == ["small", "small-2", "small-3"]
+
+
+def test_a_folder_that_is_taken_is_refused(tmp_path, folder):
+    with pytest.raises(RunError, match="holds a run already: go on with `mage train --resume`"):
+        RunFolder.create(recipe(), folder.path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(RunError, match="is not empty"):
+        RunFolder.create(recipe(), tmp_path / "other")
+    assert (tmp_path / "other" / "thesis.txt").read_text() == "mine"
+
+
+def test_open_gives_the_recipe_back(folder):
+    assert RunFolder.open(folder.path).recipe == recipe()
+    record = json.loads((folder.path / "recipe.json").read_text())
+    assert record["sha256"] == recipe_hash(recipe().model_dump(mode="json"))
+    assert record["mage"]
+
+
+def test_open_says_what_is_wrong(tmp_path, folder):
+    with pytest.raises(RunError, match="does not exist"):
+        RunFolder.open(tmp_path / "nothing")
+    with pytest.raises(RunError, match=r"is no run folder \(it has no recipe.json\)"):
+        RunFolder.open(tmp_path)
+    with pytest.raises(RunError, match=r"another recipe: loop.iterations = 400 there, 7 here"):
+        RunFolder.open(folder.path, recipe(iterations=7))
+    path = folder.path / "recipe.json"
+    path.write_text(path.read_text().replace('"iterations": 400', '"iterations": 500'))
+    with pytest.raises(RunError, match="was changed after the run began"):
+        RunFolder.open(folder.path)
+    path.write_text('{"recipe": ')
+    with pytest.raises(RunError, match="not JSON"):
+        RunFolder.open(folder.path)
+    path.write_text('{"a": 1}')
+    with pytest.raises(RunError, match="not the recipe of a run"):
+        RunFolder.open(folder.path)
+
+
+def test_metrics_survive_a_kill_and_are_cut_to_the_checkpoint(folder):
+    for iteration in range(1, 5):
+        folder.append_metrics({"iteration": iteration, "payoff": [0.1 * iteration, float("nan")]})
+        folder.append_timings({"iteration": iteration, "seconds": 1.0})
+    whole = folder.metrics_path.read_bytes()
+    with folder.metrics_path.open("ab") as file:
+        file.write(b'{"iteration": 5, "pay')
+    assert [row["iteration"] for row in folder.metrics()] == [1, 2, 3, 4]
+    assert folder.metrics()[2]["payoff"] == [0.1 * 3, None]
+    folder.truncate_metrics(3)
+    assert folder.metrics_path.read_bytes() == b"".join(whole.splitlines(keepends=True)[:3])
+    assert [row["iteration"] for row in folder.timings()] == [1, 2, 3]
+    folder.append_metrics({"iteration": 4, "payoff": [0.1 * 4, None]})
+    assert folder.metrics_path.read_bytes() == whole
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)), st.text())
+def test_rows_come_back_exactly(values, text):
+    assert json.loads(files.encode({"values": values, "text": text})) == {"values": values, "text": text}
+
+
+def test_a_damaged_line_is_named(folder):
+    folder.metrics_path.write_text('{"iteration": 1}\nnonsense\n{"iteration": 3}\n')
+    with pytest.raises(RunError, match="line 2 is not JSON"):
+        folder.metrics()
+
+
+def test_the_last_k_checkpoints_are_kept(folder):
+    assert folder.latest_checkpoint() is None
+    for iteration in (10, 20, 30):
+        save(folder, iteration)
+    assert names(folder) == ["iteration_000020", "iteration_000030"]
+    latest = folder.latest_checkpoint()
+    assert (latest.iteration, latest.path.name) == (30, "iteration_000030")
+    assert set(json.loads((latest.path / "checkpoint.json").read_text())["files"]) == {
+        "model.safetensors",
+        "inner/state.json",
+    }
+
+
+def test_a_failed_checkpoint_leaves_the_old_ones(folder):
+    save(folder, 10)
+    with pytest.raises(TypeError), folder.checkpoint(20) as path:
+        (path / "model.safetensors").write_text(b"not text")
+    assert names(folder) == ["iteration_000010"]
+    assert folder.latest_checkpoint().iteration == 10
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        RuntimeError("I/O error: No space left on device (os error 28)"),
+    ],
+)
+def test_a_full_disk_is_said_and_harms_nothing(folder, error):
+    save(folder, 10)
+    with pytest.raises(RunError, match="iteration_000020: the disk is full"), folder.checkpoint(20):
+        raise error
+    assert names(folder) == ["iteration_000010"]
+
+
+def test_a_full_disk_during_append_leaves_whole_lines(folder, monkeypatch):
+    folder.append_metrics({"iteration": 1})
+    before = folder.metrics_path.read_bytes()
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *rest):
+            self.file.close()
+
+        def tell(self):
+            return self.file.tell()
+
+        def truncate(self, size):
+            self.file.truncate(size)
+
+        def write(self, data):
+            if len(data) > 5:
+                return self.file.write(data[:5])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    opened = type(folder.path).open
+    monkeypatch.setattr(type(folder.path), "open", lambda path, *args, **more: Full(opened(path, *args, **more)))
+    with pytest.raises(RunError, match=r"metrics\.jsonl: the disk is full"):
+        folder.append_metrics({"iteration": 2})
+    monkeypatch.undo()
+    assert folder.metrics_path.read_bytes() == before
+
+
+def test_damaged_checkpoints_are_skipped_with_a_warning(folder, caplog):
+    for iteration in (10, 20):
+        save(folder, iteration)
+    model = folder.checkpoints_path / "iteration_000020" / "model.safetensors"
+    model.write_text("weights")
+    assert folder.latest_checkpoint().iteration == 10
+    assert "model.safetensors was cut short (7 bytes of 10)" in caplog.text
+    model.write_text("weights 99")
+    assert folder.latest_checkpoint().iteration == 10
+    assert "other bytes than were written" in caplog.text
+    (folder.checkpoints_path / "iteration_000010" / "checkpoint.json").unlink()
+    model.unlink()
+    with pytest.raises(RunError, match=r"no checkpoint can be resumed from: .*20: model.safetensors is missing; .*10:"):
+        folder.latest_checkpoint()
+
+
+def test_training_past_a_damaged_checkpoint_replaces_it(folder):
+    for iteration in (10, 20):
+        save(folder, iteration)
+    (folder.checkpoints_path / "iteration_000020" / "checkpoint.json").write_text("[")
+    save(folder, 15)
+    assert folder.latest_checkpoint().iteration == 15
+    save(folder, 20, text="better")
+    latest = folder.latest_checkpoint()
+    assert (latest.path / "model.safetensors").read_text() == "better 20"
+    assert names(folder) == ["iteration_000015", "iteration_000020"]
+
+
+def _die_while_saving(path):
+    with RunFolder.open(path).checkpoint(20) as part:
+        (part / "model.safetensors").write_text("half")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_killed_while_saving(folder):
+    save(folder, 10)
+    process = multiprocessing.get_context("fork").Process(target=_die_while_saving, args=(folder.path,))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert ".iteration_000020.partial" in names(folder)
+    assert folder.latest_checkpoint().iteration == 10
+    save(folder, 20)
+    assert names(folder) == ["iteration_000010", "iteration_000020"]
+
+
+def test_one_process_at_a_time(folder):
+    with folder.lock(), pytest.raises(RunError, match=f"in use by process {os.getpid()}"), folder.lock():
+        pass
+    with folder.lock():
+        pass
+
+
+def test_evaluations_are_kept(folder):
+    folder.write_eval("default", {"kind": "exact", "pooled": {"payoff": [0.5]}})
+    assert folder.evals() == {"default": {"kind": "exact", "pooled": {"payoff": [0.5]}}}
