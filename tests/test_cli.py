@@ -38,7 +38,7 @@ RESULT = {
     "units": "chips per hand",
     "opponents": {"aggressive": PAYOFF},
     "pooled": PAYOFF,
-    "limits": {"non_adaptive": 0.1111, "adaptive": [0.1111, 0.2037], "known": 0.2778},
+    "limits": {"non_adaptive": 0.1111, "adaptive": 0.2037, "adaptive_by_episodes": [0.1111, 0.2037], "known": 0.2778},
     "invalid_share": 0.0,
     "seconds": 1.0,
 }

@@ -138,6 +138,8 @@ class OptimSection(Section):
     """Share of the run over which the bonus falls linearly to `entropy_end`."""
     entropy_remark: NonNegative = 0.0
     """Entropy bonus on remark tokens, scheduled likewise towards 0."""
+    kl: Literal["k3", "full"] = "k3"
+    """How the KL to the frozen start is measured: `k3` from the sampled token, `full` over the whole vocabulary."""
     kl_action: NonNegative = 0.0
     """KL to the frozen start on action tokens."""
     kl_remark: NonNegative = 0.2

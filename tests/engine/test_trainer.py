@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 
 from mage.engine.base import AdamParams, Datum, LossConfig, SamplingParams
 from mage.engine.local import LocalEngine
-from mage.engine.loss import TokenBatch, policy_loss
+from mage.engine.loss import Predicted, TokenBatch, divergence, policy_loss
 from mage.engine.merge import merge
 from mage.errors import EngineError
 
@@ -50,32 +51,47 @@ def forward_backward(engine: LocalEngine, data: list[Datum], loss: LossConfig | 
     return asyncio.run(engine.forward_backward(data, loss or LossConfig()))
 
 
+def predicted(*rows: list[float]) -> Predicted:
+    """Of distributions [M, V] whose first entry is the sampled token."""
+    return Predicted.of(torch.tensor(rows).log(), torch.zeros(len(rows), dtype=torch.long), 1.0)
+
+
 def test_loss_by_hand() -> None:
     # two tokens, one copy each: ratio 2 with A = 1 is clipped to 1.2; ratio 0.5 with A = -1 is clipped to 0.8
-    logs = torch.tensor([math.log(0.6), math.log(0.1)])
+    model = predicted([0.6, 0.4], [0.1, 0.9])
     batch = TokenBatch(
-        old_logprobs=torch.tensor([math.log(0.3), math.log(0.2)]),
+        old_logprobs=torch.tensor([0.3, 0.2]).log(),
         gain=torch.tensor([1.0, 0.0]),
         loss=torch.tensor([0.0, -1.0]),
         entropy=torch.tensor([0.1, 0.0]),
         kl=torch.tensor([0.0, 0.5]),
         copies=torch.ones(2),
     )
-    entropies = torch.tensor([0.7, 0.4])
-    total, seen = policy_loss(logs, entropies, torch.tensor([0.0, math.log(0.2)]), batch, LossConfig())
+    kl = divergence(model, predicted([0.5, 0.5], [0.2, 0.8]), "k3")
+    total, seen = policy_loss(model, kl, batch, LossConfig())
+    entropy = -0.6 * math.log(0.6) - 0.4 * math.log(0.4)
     k3 = 2 - math.log(2) - 1  # π_ref / π = 2
-    assert float(total) == pytest.approx(-1.2 + 0.8 - 0.1 * 0.7 + 0.5 * k3, abs=1e-6)
+    assert float(total) == pytest.approx(-1.2 + 0.8 - 0.1 * entropy + 0.5 * k3, abs=1e-6)
     assert float(seen["clip_fraction"]) == 2
     assert float(seen["kl"]) == pytest.approx(k3, abs=1e-6)
 
 
+def test_full_divergence_by_hand_and_as_the_mean_of_k3() -> None:
+    model, reference = predicted([0.6, 0.4], [0.4, 0.6]), predicted([0.2, 0.8], [0.8, 0.2])
+    # both rows are the same pair of distributions, with the first and the second token sampled
+    exact = 0.6 * math.log(0.6 / 0.2) + 0.4 * math.log(0.4 / 0.8)
+    assert divergence(model, reference, "full").tolist() == pytest.approx([exact, exact], abs=1e-6)
+    k3 = divergence(model, reference, "k3")
+    assert float(0.6 * k3[0] + 0.4 * k3[1]) == pytest.approx(exact, abs=1e-6)
+
+
 def test_clip_bounds_only_the_side_that_gains() -> None:
-    batch = TokenBatch(
-        *(torch.tensor(x) for x in ([0.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0]))
-    )
-    logs = torch.tensor([math.log(0.5), math.log(3.0)])  # ratios 0.5 with A = 1, 3 with A = -1: neither is clipped
-    total, seen = policy_loss(logs, torch.zeros(2), None, batch, LossConfig())
-    assert float(total) == pytest.approx(-0.5 + 3.0, abs=1e-6)
+    zero = torch.zeros(2)
+    batch = TokenBatch(zero, torch.tensor([1.0, 0.0]), torch.tensor([0.0, -1.0]), zero, zero, torch.ones(2))
+    # ratios 0.5 with A = 1 and 1.5 with A = -1: both move the wrong way, neither is clipped
+    model = Predicted(torch.zeros(2, 1), torch.tensor([0.5, 1.5]).log())
+    total, seen = policy_loss(model, None, batch, LossConfig())
+    assert float(total) == pytest.approx(-0.5 + 1.5, abs=1e-6)
     assert float(seen["clip_fraction"]) == 0
 
 
@@ -134,16 +150,17 @@ def test_entropy_bonus_raises_entropy(engine: LocalEngine) -> None:
     assert forward_backward(engine, [item])["entropy"] > before
 
 
-def test_kl_pulls_back_to_the_reference(make_engine: Build) -> None:
+@pytest.mark.parametrize("kind", ["k3", "full"])
+def test_kl_pulls_back_to_the_reference(make_engine: Build, kind: Literal["k3", "full"]) -> None:
     engine = make_engine()
     engine.freeze_reference()
     with torch.no_grad():
         engine.model.lm_head.weight.mul_(1.3)
     engine._batcher.forget()
     data = [sampled_datum(engine, [1, 10, 11 + n % 4], n, advantage=0.0, kl=1.0) for n in range(40)]
-    before = forward_backward(engine, data)["kl"]
+    before = forward_backward(engine, data, LossConfig(kl=kind))["kl"]
     asyncio.run(engine.optim_step(AdamParams(lr=1e-4)))
-    assert 0 < forward_backward(engine, data)["kl"] < before
+    assert 0 < forward_backward(engine, data, LossConfig(kl=kind))["kl"] < before
 
 
 def test_kl_without_a_reference_is_refused(engine: LocalEngine) -> None:

@@ -91,10 +91,10 @@ def eval_table(result: Row) -> Table:
         table.add_section()
         for limit, values in (
             ("best that cannot adapt", [limits["non_adaptive"]] * count),
-            ("adaptive optimum", limits["adaptive"]),
+            ("adaptive optimum", limits["adaptive_by_episodes"]),
             ("opponent known", [limits["known"]] * count),
         ):
-            table.add_row(limit, *(f"{value:.4f}" for value in values), "", "exact", style="cyan")
+            table.add_row(limit, *(f"{value:z.4f}" for value in values), "", "exact", style="cyan")
     return table
 
 
@@ -103,9 +103,9 @@ def _payoffs(row: Row, exact: bool) -> Iterator[str]:
         if value is None:
             yield "–"
         elif exact:
-            yield f"{value:.4f}"
+            yield f"{value:z.4f}"
         else:
-            yield f"{value:.3f} ± {(interval[1] - interval[0]) / 2:.3f}"  # Student's interval is symmetric
+            yield f"{value:z.3f} ± {(interval[1] - interval[0]) / 2:.3f}"  # Student's interval is symmetric
 
 
 def _shares(row: Row) -> str:

@@ -98,13 +98,15 @@ class Datum:
 class LossConfig:
     """What is minimised, as a mean over the sampled tokens.
 
-    `policy`: the clipped importance ratio (PPO), with entropy bonus and k3 KL by the data's per-token coefficients.
+    `policy`: the clipped importance ratio (PPO), with entropy bonus and KL by the data's per-token coefficients.
     `cross_entropy`: −advantage · log π(token), supervised learning where advantages are weights.
     """
 
     kind: Literal["policy", "cross_entropy"] = "policy"
     clip_low: float = 0.2
     clip_high: float = 0.2
+    kl: Literal["k3", "full"] = "k3"
+    """`k3` estimates the KL to the reference from the sampled token; `full` sums over the vocabulary."""
     temperature: float = 1.0
     """The temperature that the tokens were sampled at."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -21,42 +22,67 @@ class TokenBatch:
     copies: torch.Tensor
 
 
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What a model says at the positions of the M sampled tokens."""
+
+    everything: torch.Tensor
+    """[M, V] log-probabilities."""
+    logprobs: torch.Tensor
+    """[M] log-probability of the sampled token."""
+
+    @classmethod
+    def of(cls, logits: torch.Tensor, targets: torch.Tensor, temperature: float) -> Predicted:
+        """From logits [M, V] and the sampled tokens [M]."""
+        everything = torch.log_softmax(logits if temperature == 1 else logits / temperature, dim=-1)
+        return cls(everything, everything.gather(1, targets[:, None])[:, 0])
+
+    def entropies(self) -> torch.Tensor:
+        """[M] entropy of each distribution, in nats."""
+        return -(self.everything.exp() * self.everything).sum(dim=-1)
+
+
+def divergence(model: Predicted, reference: Predicted, kind: Literal["k3", "full"]) -> torch.Tensor:
+    """KL(π ‖ π_ref) at each token [M].
+
+    `k3`: ρ − log ρ − 1 with ρ = π_ref/π of the sampled token, unbiased and never negative (Schulman 2020,
+    "Approximating KL divergence"); used as a loss its gradient is bounded where π_ref is small.
+    `full`: Σ_v π(v) log(π(v)/π_ref(v)), exact: it holds where k3 lets go, and costs the reference's whole distribution.
+    """
+    if kind == "full":
+        return (model.everything.exp() * (model.everything - reference.everything)).sum(dim=-1)
+    gap = reference.logprobs - model.logprobs
+    return gap.exp() - gap - 1
+
+
 def policy_loss(
-    logprobs: torch.Tensor,
-    entropies: torch.Tensor,
-    reference: torch.Tensor | None,
-    batch: TokenBatch,
-    config: LossConfig,
+    model: Predicted, kl: torch.Tensor | None, batch: TokenBatch, config: LossConfig
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Sum over tokens of the clipped surrogate, the entropy bonus and the KL penalty; and sums of what was seen.
 
     With ratio r = π(token)/π_old(token) and advantage A each copy of a token adds
 
-        −min(r·A, clip(r, 1−ε_low, 1+ε_high)·A) − c_H·H(π) + c_KL·k3,   k3 = ρ − log ρ − 1,  ρ = π_ref/π
+        −min(r·A, clip(r, 1−ε_low, 1+ε_high)·A) − c_H·H(π) + c_KL·KL
 
-    (PPO, Schulman et al. 2017; k3, Schulman 2020, "Approximating KL divergence").
+    (PPO, Schulman et al. 2017). `kl` [M] is the divergence at each token, None where no token asks for it.
     """
-    ratio = (logprobs - batch.old_logprobs).exp()
-    surrogate = batch.gain * ratio.clamp(max=1 + config.clip_high) + batch.loss * ratio.clamp(min=1 - config.clip_low)
-    total = -surrogate - batch.entropy * entropies
+    ratio, entropies = (model.logprobs - batch.old_logprobs).exp(), model.entropies()
+    high, low = 1 + config.clip_high, 1 - config.clip_low
+    total = -(batch.gain * ratio.clamp(max=high) + batch.loss * ratio.clamp(min=low)) - batch.entropy * entropies
+    clipped = ((ratio > high) & (batch.gain > 0)) | ((ratio < low) & (batch.loss < 0))
     seen = {
         "entropy": (entropies * batch.copies).sum(),
         "ratio_mean": (ratio * batch.copies).sum(),
-        "clip_fraction": (
-            batch.copies
-            * (((ratio > 1 + config.clip_high) & (batch.gain > 0)) | ((ratio < 1 - config.clip_low) & (batch.loss < 0)))
-        ).sum(),
+        "clip_fraction": (clipped * batch.copies).sum(),
     }
-    if reference is not None:
-        gap = reference - logprobs
-        k3 = gap.exp() - gap - 1
-        total = total + batch.kl * k3
+    if kl is not None:
+        total = total + batch.kl * kl
         asked = batch.copies * (batch.kl > 0)
-        seen["kl"] = (k3 * asked).sum()
-        seen["kl_tokens"] = asked.sum()
+        seen["kl"], seen["kl_tokens"] = (kl * asked).sum(), asked.sum()
     return total.sum(), {name: value.detach() for name, value in seen.items()}
 
 
-def cross_entropy_loss(logprobs: torch.Tensor, batch: TokenBatch) -> torch.Tensor:
-    """Sum over tokens of −weight · log π(token)."""
-    return -((batch.gain + batch.loss) * logprobs).sum()
+def cross_entropy_loss(model: Predicted, batch: TokenBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Sum over tokens of −weight · log π(token); and the sum of entropies."""
+    loss = -((batch.gain + batch.loss) * model.logprobs).sum()
+    return loss, {"entropy": (model.entropies() * batch.copies).sum().detach()}

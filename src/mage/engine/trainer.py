@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from mage.engine.base import AdamParams, Datum, LossConfig
-from mage.engine.loss import TokenBatch, cross_entropy_loss, policy_loss
+from mage.engine.loss import Predicted, TokenBatch, cross_entropy_loss, divergence, policy_loss
 from mage.engine.merge import Merged, merge
 from mage.errors import EngineError
 
@@ -54,44 +54,34 @@ class Trainer:
     def _accumulate(self, part: list[Merged], loss: LossConfig, sampled: int) -> dict[str, float]:
         """Forward and backward of one micro-batch; sums over its tokens, copies counted."""
         tokens, chosen, batch = _tensors(part)
-        targets = tokens[:, 1:][chosen]
-        logprobs, entropies = self._logprobs(self._model, tokens, chosen, targets, loss.temperature)
-        gap = (logprobs.detach() - batch.old_logprobs).abs()
+        model = _predict(self._model, tokens, chosen, loss.temperature)
         if loss.kind == "cross_entropy":
-            total, seen = cross_entropy_loss(logprobs, batch), {"entropy": (entropies.detach() * batch.copies).sum()}
+            total, seen = cross_entropy_loss(model, batch)
         else:
-            total, seen = policy_loss(logprobs, entropies, self._reference_logprobs(tokens, chosen, batch), batch, loss)
+            total, seen = policy_loss(model, self._divergence(model, tokens, chosen, batch, loss), batch, loss)
+            gap = (model.logprobs.detach() - batch.old_logprobs).abs()
             seen["logprob_diff_mean"], seen["logprob_diff_max"] = (gap * batch.copies).sum(), gap.max()
         if not torch.isfinite(total):
-            bad = _first_bad(logprobs, chosen)
+            bad = _first_bad(model.logprobs, chosen)
             raise EngineError(f"the loss is {total.item()}; first bad sequence: {part[bad].datum.tokens.tolist()}")
         torch.autograd.backward(total / sampled)
         return {"loss": float(total.detach())} | {name: float(value) for name, value in seen.items()}
 
-    def _reference_logprobs(self, tokens: torch.Tensor, chosen: torch.Tensor, batch: TokenBatch) -> torch.Tensor | None:
-        """[M] log π_ref of the sampled tokens; only sequences that ask for a KL are computed, 0 elsewhere."""
+    def _divergence(
+        self, model: Predicted, tokens: torch.Tensor, chosen: torch.Tensor, batch: TokenBatch, loss: LossConfig
+    ) -> torch.Tensor | None:
+        """[M] divergence from the reference; only sequences that ask for it are computed, 0 elsewhere."""
         if not batch.kl.any():
             return None
         asked = torch.zeros_like(chosen, dtype=batch.kl.dtype)
         asked[chosen] = batch.kl
         rows = asked.any(dim=1)
-        kept = chosen & rows[:, None]
-        result = torch.zeros_like(batch.kl)
+        there = (chosen & rows[:, None])[chosen]
         with torch.no_grad():
-            logprobs, _ = self._logprobs(self._reference, tokens[rows], chosen[rows], tokens[:, 1:][kept], 1.0)
-        result[kept[chosen]] = logprobs
+            reference = _predict(self._reference, tokens[rows], chosen[rows], loss.temperature)
+        result = torch.zeros_like(model.logprobs)
+        result[there] = divergence(Predicted(model.everything[there], model.logprobs[there]), reference, loss.kl)
         return result
-
-    @staticmethod
-    def _logprobs(
-        model: Any, tokens: torch.Tensor, chosen: torch.Tensor, targets: torch.Tensor, temperature: float
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log-probs of the targets [M] and entropies [M]; logits are computed only where a token was sampled."""
-        hidden = model.get_decoder()(input_ids=tokens[:, :-1], use_cache=False).last_hidden_state
-        logits = model.get_output_embeddings()(hidden[chosen]).float()
-        everything = torch.log_softmax(logits if temperature == 1 else logits / temperature, dim=-1)
-        entropies = -(everything.exp() * everything).sum(dim=-1)
-        return everything.gather(1, targets[:, None])[:, 0], entropies
 
     def optim_step(self, adam: AdamParams) -> dict[str, float]:
         """See `mage.engine.base.Engine.optim_step`."""
@@ -112,6 +102,13 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad()
         return {"grad_norm": float(norm)}
+
+
+def _predict(model: Any, tokens: torch.Tensor, chosen: torch.Tensor, temperature: float) -> Predicted:
+    """What `model` says where `chosen` [B, T-1]; logits are computed there only."""
+    hidden = model.get_decoder()(input_ids=tokens[:, :-1], use_cache=False).last_hidden_state
+    logits = model.get_output_embeddings()(hidden[chosen]).float()
+    return Predicted.of(logits, tokens[:, 1:][chosen], temperature)
 
 
 def _micro_batches(data: list[Merged], budget: int) -> Iterator[list[Merged]]:

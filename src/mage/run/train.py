@@ -163,7 +163,7 @@ class _Run:
         optim, now = self.recipe.optim, schedule(self.recipe.optim, index, self.recipe.loop.iterations)
         coefficients = Coefficients(now.entropy, now.entropy_remark, optim.kl_action, optim.kl_remark)
         batches = minibatches(collected, credit, coefficients, optim.minibatches)
-        loss = LossConfig("policy", optim.clip_low, optim.clip_high, self.recipe.loop.temperature)
+        loss = LossConfig("policy", optim.clip_low, optim.clip_high, optim.kl, self.recipe.loop.temperature)
         adam = AdamParams(now.lr, optim.beta1, optim.beta2, weight_decay=optim.weight_decay, grad_clip=optim.grad_clip)
         steps = []
         for _ in range(optim.epochs):

@@ -52,7 +52,7 @@ def learning_figure(metrics: Sequence[Row], limits: Row | None, units: str = "pa
             axes.plot(iterations, mean, color=color, linewidth=1.8, label=f"episode {episode + 1}")
         if limits:
             for key, name, color in LIMITS:
-                _exact_line(axes, _last(limits[key]), name, color)
+                _exact_line(axes, limits[key], name, color)
         axes.set_xlabel("iteration")
         axes.set_ylabel(units)
         axes.set_xlim(iterations[0], max(iterations[-1], iterations[0] + 1))
@@ -77,9 +77,17 @@ def adaptation_figure(evals: Sequence[Row]) -> Figure:
         if limits:
             _exact_line(axes, limits["non_adaptive"], "cannot adapt", FIXED)
             _exact_line(axes, limits["known"], "opponent known", KNOWN)
-            steps = np.arange(1, len(limits["adaptive"]) + 1)
-            axes.plot(steps, limits["adaptive"], color=ADAPTIVE, linestyle="none", marker="_", markersize=22, mew=2)
-            _end_label(axes, limits["adaptive"][-1], "adaptive optimum", ADAPTIVE)
+            steps = np.arange(1, len(limits["adaptive_by_episodes"]) + 1)
+            axes.plot(
+                steps,
+                limits["adaptive_by_episodes"],
+                color=ADAPTIVE,
+                linestyle="none",
+                marker="_",
+                markersize=22,
+                mew=2,
+            )
+            _end_label(axes, limits["adaptive"], "adaptive optimum", ADAPTIVE)
         axes.set_xticks(range(1, episodes + 1))
         axes.set_xlim(0.7, episodes + 0.3)
         axes.set_xlabel("episode of the trial")
@@ -217,12 +225,10 @@ def _exact_line(axes: Axes, value: float, name: str, color: str) -> None:
 
 def _end_label(axes: Axes, value: float, name: str, color: str) -> None:
     place = (1.015, value)
-    axes.annotate(f"{name} {value:.4f}", place, xycoords=axes.get_yaxis_transform(), color=color, va="center", size=8.5)
+    axes.annotate(
+        f"{name} {value:z.4f}", place, xycoords=axes.get_yaxis_transform(), color=color, va="center", size=8.5
+    )
 
 
 def _legend(axes: Axes) -> None:
     axes.legend(frameon=False, labelcolor=INK, fontsize=8.5, loc="best")
-
-
-def _last(value: float | Sequence[float]) -> float:
-    return float(value[-1]) if isinstance(value, list | tuple) else float(value)  # type: ignore[arg-type]

@@ -66,8 +66,8 @@ class RichProgress:
             Text(f"{duration(self._rate.left(self._total - number))} left", style="cyan"),
         )
         state = Text(
-            f"entropy {metrics['entropy']:.3f}   KL {metrics['kl']:.4f}   invalid {metrics['invalid_share']:.1%}   "
-            f"log-prob difference {metrics['logprob_diff_max']:.1e}",
+            f"entropy {metrics.get('entropy', 0):.3f}   KL {metrics.get('kl', 0):.4f}   "
+            f"invalid {metrics['invalid_share']:.1%}   log-prob difference {metrics['logprob_diff_max']:.1e}",
             style="dim",
         )
         trend = Text.assemble(("last episode ", "dim"), (sparkline(self._last_payoffs, 60), "green"))
@@ -106,4 +106,4 @@ def sparkline(values: list[float], width: int) -> str:
 def _cell(value: float | None, sem: float | None = None) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if sem is None else f"{value:.3f} ± {1.96 * sem:.3f}"
+    return f"{value:z.3f}" if sem is None else f"{value:z.3f} ± {1.96 * sem:.3f}"

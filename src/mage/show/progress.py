@@ -164,7 +164,7 @@ def numbers(values: Sequence[float | None]) -> str:
     >>> numbers([0.5, None, -0.25])
     '0.500 / – / -0.250'
     """
-    return " / ".join("–" if value is None else f"{value:.3f}" for value in values)
+    return " / ".join("–" if value is None else f"{value:z.3f}" for value in values)
 
 
 def duration(seconds: float) -> str:

@@ -109,7 +109,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["payoff"] = lambda value: "–" if value is None else f"{value:.3f}".replace("-", "−")
+    environment.filters["payoff"] = lambda value: "–" if value is None else f"{value:z.3f}".replace("-", "−")
     environment.filters["share"] = lambda value: "–" if value is None else f"{value:.0%}"
     return environment
 
@@ -143,13 +143,13 @@ def _tiles(metrics: Sequence[Row], timings: Sequence[Row], evals: Sequence[EvalV
         more = f"{result['units']}; episode 1: {numbers(payoff[:1])}"
         tiles.append((numbers(payoff[-1:]), f"payoff of episode {len(payoff)}", more))
         limits = result.get("limits")
-        if limits and payoff[-1] is not None and limits["adaptive"][-1] > limits["non_adaptive"]:
-            way = (payoff[-1] - limits["non_adaptive"]) / (limits["adaptive"][-1] - limits["non_adaptive"])
-            between = f"{limits['non_adaptive']:.4f} → {limits['adaptive'][-1]:.4f}"
+        if limits and payoff[-1] is not None and limits["adaptive"] > limits["non_adaptive"]:
+            way = (payoff[-1] - limits["non_adaptive"]) / (limits["adaptive"] - limits["non_adaptive"])
+            between = f"{limits['non_adaptive']:.4f} → {limits['adaptive']:.4f}"
             tiles.append((f"{way:.0%}", "of what adapting can gain", f"from the best that cannot adapt: {between}"))
     if metrics:
         sampled = sum(row["tokens_sampled"] for row in metrics)
-        read = sum(row["tokens_prompt"] for row in metrics)
+        read = sum(row["tokens_read"] for row in metrics)
         trials = sum(row["trials"] for row in metrics)
         dropped = sum(row["dropped_groups"] for row in metrics)
         tiles.append((f"{trials:,}", "trials trained on", f"{len(metrics)} iterations; groups dropped: {dropped}"))
