@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -30,23 +29,34 @@ class Dice(Protocol):
         ...
 
 
-class SeededDice:
-    """Dice that replay exactly from their seed."""
+GOLDEN = 0x9E3779B97F4A7C15
+"""The step between the states of SplitMix64, 2⁶⁴ divided by the golden ratio."""
+MASK = (1 << 64) - 1
 
-    __slots__ = ("_rng", "_seed")
+
+def scramble(state: int) -> int:
+    """A well-mixed 64-bit value of a 64-bit state: the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+
+    >>> scramble(GOLDEN)  # the first output of SplitMix64 seeded with 0
+    16294208416658607535
+    """
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+    return state ^ (state >> 31)
+
+
+class SeededDice:
+    """Dice that replay exactly from their seed: SplitMix64, whose state is one integer, so that dice cost nothing."""
+
+    __slots__ = ("_state",)
 
     def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._rng: random.Random | None = None  # made at the first draw: most scripted opponents never draw
-
-    def _generator(self) -> random.Random:
-        if self._rng is None:
-            self._rng = random.Random(self._seed)
-        return self._rng
+        self._state = seed
 
     def pick(self, weights: Sequence[float]) -> int:
         """Index drawn with probability proportional to `weights`."""
-        left = self._generator().random() * sum(weights)
+        self._state = state = (self._state + GOLDEN) & MASK
+        left = (scramble(state) >> 11) * 2.0**-53 * sum(weights)
         for index, weight in enumerate(weights):
             left -= weight
             if left < 0:
@@ -55,4 +65,5 @@ class SeededDice:
 
     def seed(self) -> int:
         """A fresh 63-bit seed."""
-        return self._generator().getrandbits(63)
+        self._state = state = (self._state + GOLDEN) & MASK
+        return scramble(state) >> 1

@@ -1,4 +1,7 @@
-"""The methods by name. A method is a composition: an actor, a memory, a credit; it brings defaults to a recipe."""
+"""The methods by name. A method is a composition: an actor, a memory, a credit; it brings defaults to a recipe.
+
+A method of the user's own is named by reference, `module:attribute`: a `Method`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mage.errors import RecipeError, unknown
+from mage.references import is_reference, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,16 @@ def methods() -> tuple[Method, ...]:
 
 
 def method_defaults(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """Section defaults of a method. Raises RecipeError, listing all, for a name that does not exist."""
+    """Section defaults of a method, by name or reference. Raises RecipeError, listing all, where there is none."""
+    if is_reference(name):
+        own: Method = load(
+            "method",
+            name,
+            wanted=f"a {__name__}.Method",
+            fits=lambda thing: isinstance(thing, Method),
+            error=RecipeError,
+        )
+        return own.defaults
     for method in methods():
         if method.name == name:
             return method.defaults

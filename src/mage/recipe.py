@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from mage.errors import RecipeError
+from mage.explain import explain
 from mage.methods import method_defaults
 
 ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
@@ -17,15 +19,16 @@ AdvantageKind = Literal["reinforce", "rloo", "grpo", "gigpo"]
 BaselineKey = Literal["group", "opponent", "seat", "episode", "anchor"]
 MemoryMode = Literal["history", "reflection", "history+reflection", "none"]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+Decay = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 
 
 class Section(BaseModel):
-    """A part of a recipe: unknown keys are refused, values do not change after reading."""
+    """A part of a recipe: unknown keys and values of another type are refused, nothing changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, strict=True, allow_inf_nan=False)
 
 
 class GameSection(Section):
@@ -64,9 +67,9 @@ class Share(Section):
 class PopulationSection(Section):
     """Whom the agent meets."""
 
-    train: tuple[Share, ...] = Field(default=(Share(name="random"),), min_length=1)
+    train: tuple[Share, ...] = Field(default=(Share(name="random"),), min_length=1, strict=False)
     """Shares are kept exactly over the groups of an iteration (largest remainders)."""
-    held_out: tuple[Share, ...] = ()
+    held_out: tuple[Share, ...] = Field(default=(), strict=False)
     """Met in evaluation only."""
 
 
@@ -79,7 +82,7 @@ class CreditSection(Section):
     gamma_traj: Fraction = 0.6
     """Discount per episode border."""
     advantage: AdvantageKind = "gigpo"
-    baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), min_length=1)
+    baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), min_length=1, strict=False)
     """What the turns that share one baseline have in common."""
     std: bool = False
     """Divide by the standard deviation of the baseline's group (GRPO's form, GiGPO's mean_std_norm)."""
@@ -129,8 +132,8 @@ class OptimSection(Section):
     clip_high: Positive = 0.2
     grad_clip: NonNegative = 1.0
     weight_decay: NonNegative = 0.0
-    beta1: Fraction = 0.9
-    beta2: Fraction = 0.95
+    beta1: Decay = 0.9
+    beta2: Decay = 0.95
     entropy: NonNegative = 0.15
     """Entropy bonus on action tokens at the start."""
     entropy_end: NonNegative = 0.02
@@ -166,8 +169,8 @@ class LoopSection(Section):
 class EvalSection(Section):
     """How the result is measured."""
 
-    trials: Count = 384
-    """Trials per opponent where the payoff is sampled."""
+    trials: Annotated[int, Field(ge=2)] = 384
+    """Trials per opponent where the payoff is sampled; an interval needs at least 2."""
     temperature: NonNegative = 0.0
     exact: bool = True
     """Enumerate all deals where the game's tree and the pool allow it."""
@@ -189,7 +192,16 @@ class Recipe(Section):
     optim: OptimSection = OptimSection()
     loop: LoopSection = LoopSection()
     eval: EvalSection = EvalSection()
-    trackers: tuple[Literal["tensorboard", "wandb"], ...] = ()
+    trackers: tuple[Literal["tensorboard", "wandb"], ...] = Field(default=(), strict=False)
+
+    @field_validator("name")
+    @classmethod
+    def _names_a_folder(cls, name: str) -> str:
+        if not re.fullmatch(r"\w[\w .+-]*", name):
+            raise ValueError(
+                "should be the name of a folder: letters, digits, spaces and . _ + -, a letter or digit first"
+            )
+        return name
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:
@@ -239,8 +251,7 @@ def parse_recipe(data: dict[str, Any], source: str) -> Recipe:
     try:
         return Recipe.model_validate(_with_method(data))
     except ValidationError as error:
-        lines = [_explain(item) for item in error.errors()]
-        raise RecipeError(f"{source}: " + "; ".join(lines)) from None
+        raise RecipeError(f"{source}: {explain(error, Recipe)}") from None
 
 
 def _with_method(data: dict[str, Any]) -> dict[str, Any]:
@@ -268,23 +279,3 @@ def _override(data: dict[str, Any], override: str) -> None:
         data[last] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         data[last] = text
-
-
-def _explain(item: Any) -> str:
-    key = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        return f"{key}: unknown key{_accepted_keys(item['loc'])}"
-    message = item["msg"].removeprefix("Value error, ")
-    if not key:
-        return str(message)
-    return f"{key} = {item['input']!r}: {message[0].lower()}{message[1:]}"
-
-
-def _accepted_keys(location: tuple[Any, ...]) -> str:
-    model: type[BaseModel] = Recipe
-    for part in location[:-1]:
-        annotation = model.model_fields[part].annotation if part in model.model_fields else None
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return ""
-        model = annotation
-    return f"; known: {', '.join(sorted(model.model_fields))}"

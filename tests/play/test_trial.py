@@ -10,6 +10,7 @@ from counting import CountingGame, LineSampler, text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mage.analysis.exact import recurring
 from mage.chance import SeededDice
 from mage.errors import GameError
 from mage.play.actors import PlainActor, RandomActor
@@ -275,12 +276,26 @@ def test_redeals_differ_and_the_first_is_that_of_replay():
         assert first_card(kuhn(seed=seed)[0], 0) == first_card(kuhn(seed=seed, restart="replay")[0], 2)
 
 
-def test_dice_of_a_task():
-    for restart, same in (("replay", True), ("redeal", False)):
-        room = task_dice(task(restart=restart))
-        assert (room("deal", 0).seed() == room("deal", 1).seed()) is same
-        assert room("deal", 0).seed() != room("opponent", 0).seed()
-        assert room("deal", 2).seed() == task_dice(task(restart=restart))("deal", 2).seed()
+@pytest.mark.parametrize("restart", ["replay", "redeal"])
+def test_dice_of_a_task(restart):
+    room = task_dice(task(restart=restart))
+    draws = {(kind, episode): room(kind, episode).seed() for kind in ("deal", "opponent") for episode in range(3)}
+    assert len({draws["deal", episode] for episode in range(3)}) == (1 if restart == "replay" else 3)
+    assert len({draws["opponent", episode] for episode in range(3)}) == 3
+    assert not {draws["deal", episode] for episode in range(3)} & {draws["opponent", episode] for episode in range(3)}
+    again = task_dice(task(restart=restart))
+    assert all(again(*key).seed() == seed for key, seed in draws.items())
+    exact = recurring(task_dice(task(restart="redeal")), restart)
+    assert all(exact(*key).seed() == seed for key, seed in draws.items())
+
+
+def test_a_mixed_opponent_draws_anew_when_the_deal_is_replayed():
+    """Against random play a replayed hand must not always go the same way, whatever the agent does."""
+    ways = set()
+    for seed in range(30):
+        _, watched = kuhn(0, opponent="random", seat=1, seed=seed, restart="replay")
+        ways.add(tuple(action for history, action in watched.acted if len(history) == 2))  # its first move of each hand
+    assert any(len(set(way)) > 1 for way in ways)
 
 
 def test_members_draw_their_own_moves():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -99,10 +100,17 @@ class LocalEngine:
         self.tokenizer.save_pretrained(folder)
 
 
+def set_threads(threads: int) -> None:
+    """How many threads PyTorch may use in this process; 0 means all cores. Sums depend on it in the last bit."""
+    torch.set_num_threads(threads or os.cpu_count() or 1)
+
+
 def open_model(folder: Path) -> tuple[Any, Any]:
     """Model (float32) and tokenizer of a Transformers folder; only safetensors are read, never pickled weights."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # loading is a matter of milliseconds, and the terminal belongs to our own display
     if not (folder / "config.json").is_file():
         raise EngineError(f"{folder}: no model folder (it has no config.json)")
     if not list(folder.glob("*.safetensors")):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from mage.chance import scramble
 from mage.engine.base import Renderer, Sampler, SamplingParams
 from mage.play.records import Phase
 
@@ -183,13 +184,6 @@ def match_action(said: str | None, legal: Sequence[str]) -> str | None:
     wanted = said.casefold().split()
     named = [name for name in legal if name.casefold().split() == wanted]
     return named[0] if len(named) == 1 else None
-
-
-def scramble(seed: int) -> int:
-    """A well-mixed 64-bit value of a 64-bit seed: the finalizer of SplitMix64 (Steele, Lea, Flood 2014)."""
-    seed = ((seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
-    seed = ((seed ^ (seed >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
-    return seed ^ (seed >> 31)
 
 
 def _spoken(encode: Callable[[str], tuple[int, ...]] | None) -> Callable[[str, str], Response]:

@@ -1,10 +1,13 @@
-"""What is written down of a trial: the unit of experience, in exact tokens."""
+"""What is written down of a trial: the unit of experience, in exact tokens.
+
+Turns and episodes are named tuples, which are made five times as fast as frozen dataclasses: there is one per response.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Phase = Literal["act", "reflect"]
 Restart = Literal["replay", "redeal"]
@@ -35,8 +38,7 @@ class Task:
     """Decides every deal and every draw of the opponent; the model's own draws depend on the member besides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One response of the model: tokens `contexts[context][start:stop]` of its trial were sampled, others read."""
 
     phase: Phase
@@ -60,8 +62,7 @@ class Turn:
     """Whether the response ran into its token limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class EpisodeRecord:
+class EpisodeRecord(NamedTuple):
     """How one episode ended for the agent."""
 
     reward: float

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from mage.play.actors import Actor, Response, scramble
+from mage.chance import GOLDEN, MASK, scramble
+from mage.play.actors import Actor, Response
 from mage.play.records import EpisodeRecord, Phase, Result, StopReason, Task, Trial, Turn
 
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
+_TURN = 0xD1342543DE82EF95
+"""The step between the seeds of turns: not that of SplitMix64, or the streams of two turns would meet."""
 
 
 class Scribe:
@@ -23,7 +24,7 @@ class Scribe:
         self.records: list[EpisodeRecord] = []
         self.full = False
         self._unclosed: tuple[int, ...] | None = None  # a response that no message has followed yet
-        self._seed = scramble((task.seed + (member + 1) * _GOLDEN) & _MASK)
+        self._seed = scramble((task.seed + (member + 1) * GOLDEN) & MASK)
 
     def open(self, text: str) -> None:
         """Begin a new context."""
@@ -33,7 +34,7 @@ class Scribe:
 
     def seed(self) -> int:
         """The seed of the next response: its own for every turn of every member."""
-        return ((self._seed + len(self.turns) * _GOLDEN) & _MASK) >> 1
+        return ((self._seed + len(self.turns) * _TURN) & MASK) >> 1
 
     def hear(self, text: str, phase: Phase) -> bool:
         """Add a message to the open context, unless no response would fit after it: then the trial is `full`."""

@@ -50,10 +50,14 @@ class TreeEpisode(Episode, Protocol):
 
 
 def task_dice(task: Task) -> DiceRoom:
-    """The dice of a task, the same for every member of its group; under `replay` the same for every episode besides."""
+    """The dice of a task, the same for every member of its group.
+
+    Under `replay` every episode has the deal of the first; what the opponent draws is fresh in every episode under
+    either restart (as `mage.analysis.exact.recurring` has it).
+    """
     replay = task.restart == "replay"
     seed = task.seed
-    return lambda kind, episode: SeededDice(_dice_seed(seed, kind, 0 if replay else episode))
+    return lambda kind, episode: SeededDice(_dice_seed(seed, kind, 0 if replay and kind == "deal" else episode))
 
 
 async def play_trial(

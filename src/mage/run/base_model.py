@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from mage.play.opponents.population import draw_tasks
 from mage.play.templates import compact_words
 from mage.recipe import PopulationSection, Recipe, Share
 from mage.run.arena import make_arena
+from mage.run.files import remove, writing
 
 FORMAT = 1
 """Raised when the warm-up changes, so that older bases in the cache are not taken for new ones."""
@@ -47,14 +47,18 @@ def tiny_base(recipe: Recipe) -> Path:
     parent = cache_folder() / "tiny"
     folder = parent / f"{recipe.game.name}-{key}"
     if not (folder / "config.json").is_file():
-        parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
+        with writing(parent):
+            parent.mkdir(parents=True, exist_ok=True)
+            part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
         try:
-            asyncio.run(build_tiny_base(recipe)).save_model(part)
-            if not folder.exists():
+            engine = asyncio.run(build_tiny_base(recipe))
+            with writing(folder):
+                engine.save_model(part)
+            if not (folder / "config.json").is_file():
+                remove(folder)  # something that was cut short
                 part.replace(folder)
         finally:
-            shutil.rmtree(part, ignore_errors=True)
+            remove(part)
     return folder
 
 
@@ -91,7 +95,7 @@ async def build_tiny_base(recipe: Recipe) -> LocalEngine:
         pad_token=tokenizer.pad_token_id,
         seed=derive(engine_recipe.base_seed, "tiny"),
     )
-    engine = LocalEngine(model, tokenizer, max_tokens_per_batch=engine_recipe.max_tokens_per_batch)
+    engine = LocalEngine(model, tokenizer)  # with a budget of its own: sums depend on it in their last bits
     actor = RandomActor(reports=True, renderer=engine.renderer, encode=engine.renderer.encode)
     for step in range(engine_recipe.warmup_steps):
         tasks = draw_tasks(

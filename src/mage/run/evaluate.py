@@ -9,20 +9,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mage.analysis.exact import NotEnumerableError
+from pydantic import ValidationError
+
+from mage.analysis.exact import DiceFactory, NotEnumerableError
 from mage.analysis.limits import exact_limits
-from mage.chance import derive
-from mage.engine.local import LocalEngine
+from mage.analysis.shuffled import shuffled
+from mage.chance import Dice, SeededDice, derive
+from mage.engine.local import LocalEngine, set_threads
 from mage.errors import MageError
+from mage.explain import explain
 from mage.play.actors import Actor, RandomActor
 from mage.play.collect import collect
-from mage.play.memory import RemarkExchange
 from mage.play.opponents import normalise
 from mage.play.opponents.population import Population, draw_tasks
 from mage.play.records import Task, Trial
 from mage.recipe import EvalSection, Recipe
 from mage.run.arena import Arena, make_arena
-from mage.run.exact_play import Weighted, exact_trials
+from mage.run.exact_play import Weighted, exact_trials, remark_laws
 from mage.run.folder import RunFolder
 from mage.run.scores import Scores, pooled_scores
 
@@ -105,6 +108,7 @@ def evaluate(
         if folder is None:
             raise MageError(f"{path}: no run folder; to evaluate a model folder, say with --recipe what is played")
         recipe = folder.recipe
+    set_threads(recipe.engine.threads)
     arena = make_arena(recipe, opponents or ())
     section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed)
     player, iteration = _actor(arena, path, folder, section.temperature, actor)
@@ -171,7 +175,29 @@ class _Contest:
         return await exact_trials(self.arena, self.actor, self.shares, shuffle=self.shuffle)
 
     async def sampled(self) -> dict[tuple[str, int], Weighted]:
-        """The recipe's number of trials per opponent, each a task of its own."""
+        """The recipe's number of trials per opponent, each a task of its own.
+
+        Shuffled remarks are drawn from the law of those that the agent writes in the same tasks when it reads its own.
+        """
+        own = await self._sampled(None)
+        return await self._sampled(remark_laws(self.arena, own, self.shares)) if self.shuffle else own
+
+    async def _sampled(self, laws: Sequence[Mapping[str, float]] | None) -> dict[tuple[str, int], Weighted]:
+        async def play(task: Task, member: int) -> Trial:
+            given = None if laws is None else shuffled(_remark_dice(task), laws)
+            return await self.arena.play(task, member, self.actor, given_remark=given)
+
+        tasks = self._tasks()
+        collected = await collect(tasks, 1, play)
+        if collected.dropped:
+            dropped = collected.dropped
+            raise MageError(f"{len(dropped)} of {len(tasks)} trials failed, first: {dropped[0].reason}")
+        found: dict[tuple[str, int], list[Trial]] = {}
+        for one in collected.trials:
+            found.setdefault((one.task.opponent, one.task.seat), []).append(one)
+        return {pair: [(1 / len(listed), one) for one in listed] for pair, listed in sorted(found.items())}
+
+    def _tasks(self) -> list[Task]:
         arena, trial = self.arena, self.arena.recipe.trial
         tasks: list[Task] = []
         for name in self.shares:
@@ -185,19 +211,7 @@ class _Contest:
                 iteration=0,
             )
             tasks += [replace(task, group=len(tasks) + index) for index, task in enumerate(drawn)]
-        exchange = RemarkExchange(len(tasks), derive(self.section.seed, "shuffle")) if self.shuffle else None
-
-        async def play(task: Task, member: int) -> Trial:
-            return await arena.play(task, member, self.actor, given_remark=exchange)
-
-        collected = await collect(tasks, 1, exchange.around(play) if exchange else play)
-        if collected.dropped:
-            dropped = collected.dropped
-            raise MageError(f"{len(dropped)} of {len(tasks)} trials failed, first: {dropped[0].reason}")
-        found: dict[tuple[str, int], list[tuple[float, Trial]]] = {}
-        for one in collected.trials:
-            found.setdefault((one.task.opponent, one.task.seat), []).append((1.0, one))
-        return {pair: [(1 / len(listed), one) for _, one in listed] for pair, listed in sorted(found.items())}
+        return tasks
 
     def scores(self, found: Mapping[tuple[str, int], Weighted], *, exact: bool) -> tuple[Scores, dict[str, Scores]]:
         """Scores pooled over all opponents, and of each."""
@@ -210,9 +224,18 @@ class _Contest:
 
 
 def _section(section: EvalSection, **given: float | int | None) -> EvalSection:
-    return EvalSection.model_validate(
-        section.model_dump() | {name: value for name, value in given.items() if value is not None}
-    )
+    asked = {name: value for name, value in given.items() if value is not None}
+    try:
+        return EvalSection.model_validate(section.model_dump() | asked)
+    except ValidationError as error:
+        raise MageError(explain(error, EvalSection)) from None
+
+
+def _remark_dice(task: Task) -> DiceFactory:
+    def factory(kind: str, episode: int) -> Dice:
+        return SeededDice(derive(task.seed, kind, episode))
+
+    return factory
 
 
 def _shares(arena: Arena, opponents: Sequence[str] | None, held_out: bool) -> dict[str, float]:

@@ -12,7 +12,7 @@ from mage.play.records import Task, Trial
 from mage.run.arena import Arena
 
 Weighted = Sequence[tuple[float, Trial]]
-LIMIT = 50_000
+LIMIT = 20_000
 """Most trials of one opponent and seat that are enumerated."""
 
 
@@ -28,16 +28,30 @@ async def exact_trials(
     own = await _all(arena, actor, pairs, None)
     if not shuffle:
         return own
+    return await _all(arena, actor, pairs, remark_laws(arena, own, shares))
+
+
+def remark_laws(
+    arena: Arena, own: Mapping[tuple[str, int], Weighted], shares: Mapping[str, float]
+) -> tuple[Mapping[str, float], ...]:
+    """Law of the remark after each episode but the last, from trials in which the agent read its own remarks.
+
+    Where none of them came so far (they stopped at a success), nothing was written: the empty remark.
+    """
     laws = remark_distributions(own, dict(shares), remarks_of)
-    return await _all(arena, actor, pairs, laws)
+    return (*laws, *[{"": 1.0}] * (arena.recipe.trial.episodes - 1 - len(laws)))
 
 
 async def _all(
     arena: Arena, actor: Actor, pairs: Sequence[tuple[str, int]], laws: Sequence[Mapping[str, float]] | None
 ) -> dict[tuple[str, int], Weighted]:
-    """All pairs at the same time, so that their requests share forward passes."""
-    results = await asyncio.gather(*(_pair(arena, actor, name, seat, laws) for name, seat in pairs))
-    return dict(zip(pairs, results, strict=True))
+    """All pairs at the same time, so that their requests share forward passes; if one fails, all are ended."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_pair(arena, actor, name, seat, laws)) for name, seat in pairs]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return {pair: task.result() for pair, task in zip(pairs, tasks, strict=True)}
 
 
 async def _pair(

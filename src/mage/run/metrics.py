@@ -23,10 +23,9 @@ def trial_metrics(collected: Collected, episodes: int) -> Row:
     trials = collected.trials
     rewards = reward_table(trials, episodes)
     turns = [turn for trial in trials for turn in trial.turns]
-    played = np.maximum((~np.isnan(rewards)).sum(axis=0), 1)
     return {
         "payoff": _means(rewards),
-        "payoff_sem": [_number(x) for x in _spread(rewards) / np.sqrt(played)],
+        "payoff_sem": _standard_errors(_group_means(collected, episodes)),
         "payoff_by_opponent": {
             name: _means(reward_table(members, episodes)) for name, members in sorted(by_opponent(trials).items())
         },
@@ -68,18 +67,24 @@ def result_shares(trials: Sequence[Trial], episodes: int) -> Row:
     return shares
 
 
+def _group_means(collected: Collected, episodes: int) -> npt.NDArray[np.float64]:
+    """[groups, N] mean rewards: members of a group share their task, so only groups are independent."""
+    means = [_means(reward_table(group.trials, episodes)) for group in collected.groups]
+    return np.array(means, dtype=np.float64).reshape(len(means), episodes)
+
+
 def _means(rewards: npt.NDArray[np.float64]) -> list[float | None]:
-    return [float(column[~np.isnan(column)].mean()) if (~np.isnan(column)).any() else None for column in rewards.T]
+    return [float(column.mean()) if len(column) else None for column in _played(rewards)]
 
 
-def _spread(rewards: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Standard deviation of each column over what was played; NaN below two values."""
-    kept = [column[~np.isnan(column)] for column in rewards.T]
-    return np.array([column.std(ddof=1) if len(column) > 1 else np.nan for column in kept])
+def _standard_errors(values: npt.NDArray[np.float64]) -> list[float | None]:
+    """Standard error of the mean of each column, None below two values."""
+    return [float(column.std(ddof=1) / np.sqrt(len(column))) if len(column) > 1 else None for column in _played(values)]
 
 
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _played(table: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+    """Each column without what was not played."""
+    return [column[~np.isnan(column)] for column in table.T]
 
 
 def _share(flags: Any) -> float:

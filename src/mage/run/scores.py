@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from mage.analysis.exact import payoffs, pool, shares_of
 from mage.analysis.stats import interval
 from mage.play.records import Trial
 from mage.run.exact_play import Weighted
 
-Numbers = tuple[float, ...]
+T = TypeVar("T")
+Numbers = tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What trials scored, by episode (index 0 is the first). Episodes count over the trials that played them."""
+    """What trials scored, by episode (index 0 is the first).
+
+    Episodes count over the trials that played them; None stands for an episode that none of them came to.
+    """
 
     trials: int
     """How many trials this rests on."""
     payoff: Numbers
-    interval: tuple[tuple[float, float], ...]
+    interval: tuple[tuple[float, float] | None, ...]
     """95% interval of the payoff; of no width where it is exact."""
     by_seat: dict[int, Numbers]
     won: Numbers
@@ -47,16 +52,17 @@ def pooled_scores(
     """Scores over (opponent, seat) pairs: opponents by `shares`, seats equally."""
 
     def expected(value: Callable[[Trial], Sequence[float]]) -> Numbers:
-        return pool(found, shares, value).pooled
+        return _padded(pool(found, shares, value).pooled, episodes)
 
     payoff = pool(found, shares, payoffs)
-    responses = sum(expected(lambda trial: [len(trial.turns)]))
-    invalid = sum(expected(lambda trial: [sum(not turn.legal for turn in trial.turns)]))
+    responses, invalid = pool(
+        found, shares, lambda trial: (len(trial.turns), sum(not turn.legal for turn in trial.turns))
+    ).pooled
     return Scores(
         trials=sum(map(len, found.values())),
-        payoff=payoff.pooled,
-        interval=_intervals(found, shares, payoff.pooled, exact),
-        by_seat=payoff.by_seat,
+        payoff=_padded(payoff.pooled, episodes),
+        interval=_padded(_intervals(found, shares, payoff.pooled, exact), episodes),
+        by_seat={seat: _padded(values, episodes) for seat, values in payoff.by_seat.items()},
         won=expected(shares_of("won")),
         drawn=expected(shares_of("drawn")),
         lost=expected(shares_of("lost")),
@@ -72,20 +78,37 @@ def successes(trial: Trial, episodes: int) -> list[float]:
     return [float(any(won[:k])) for k in range(1, episodes + 1)]
 
 
+def _padded(values: tuple[T, ...], episodes: int) -> tuple[T | None, ...]:
+    return (*values, *[None] * (episodes - len(values)))
+
+
 def _intervals(
-    found: Mapping[tuple[str, int], Weighted], shares: Mapping[str, float], means: Numbers, exact: bool
+    found: Mapping[tuple[str, int], Weighted], shares: Mapping[str, float], means: Sequence[float], exact: bool
 ) -> tuple[tuple[float, float], ...]:
-    """Intervals by episode. Sampled pairs are strata: their variances add by the square of their weights."""
+    """Intervals by episode. Sampled pairs are strata: their variances add by the square of their weights.
+
+    A stratum counts by its share and by how many of its trials came to the episode.
+    """
     if exact:
         return tuple((mean, mean) for mean in means)
-    total = sum(shares[name] for name, _ in found)
+    everything = [reward for trials in found.values() for _, trial in trials for reward in payoffs(trial)]
     bounds = []
     for n, mean in enumerate(means):
-        variance = 0.0
+        strata = []
         for (name, _), trials in found.items():
             rewards = [trial.episodes[n].reward for _, trial in trials if len(trial.episodes) > n]
-            if len(rewards) > 1:
-                half = interval(rewards).high - sum(rewards) / len(rewards)
-                variance += (shares[name] / total * half) ** 2
-        bounds.append((mean - variance**0.5, mean + variance**0.5))
+            if rewards:
+                strata.append((shares[name] * len(rewards) / len(trials), _half_width(rewards, everything)))
+        total = sum(weight for weight, _ in strata)
+        half = math.hypot(*(weight / total * width for weight, width in strata))
+        bounds.append((mean - half, mean + half))
     return tuple(bounds)
+
+
+def _half_width(rewards: Sequence[float], everything: Sequence[float]) -> float:
+    """Half the width of the interval of a mean; one reward alone borrows the spread of all there are."""
+    if len(rewards) > 1:
+        estimate = interval(rewards)
+        return estimate.high - estimate.mean
+    estimate = interval(everything)
+    return (estimate.high - estimate.mean) * math.sqrt(len(everything))

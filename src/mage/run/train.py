@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from mage.engine.base import AdamParams, Datum, LossConfig
-from mage.engine.local import LocalEngine
+from mage.engine.local import LocalEngine, set_threads
 from mage.errors import MageError, RunError
 from mage.learn.credit import Credit, assign_credit
 from mage.learn.data import Coefficients, training_data
@@ -23,6 +24,8 @@ from mage.play.records import Phase
 from mage.recipe import OptimSection, Recipe
 from mage.run.arena import Arena, make_arena
 from mage.run.base_model import starting_model
+from mage.run.checkpoints import Checkpoint
+from mage.run.files import remove, writing
 from mage.run.folder import RunFolder
 from mage.run.metrics import trial_metrics
 from mage.run.trackers import Tracker, open_trackers
@@ -58,13 +61,20 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
 
     Raises MageError for what the user can mend; everything saved before stays.
     """
+    RunFolder.open(folder.path, recipe)  # a run of this recipe
+    if not resume and folder.metrics_path.exists():
+        raise RunError(f"{folder.path} has iterations already: resume the run, or choose another folder")
     arena = make_arena(recipe)
     with folder.lock():
         progress.start(recipe, folder)
         try:
-            _set_threads(recipe.engine.threads)
+            set_threads(recipe.engine.threads)
+            checkpoint = folder.latest_checkpoint() if resume else None
+            if checkpoint and checkpoint.iteration == recipe.loop.iterations:
+                progress.note(f"the run is complete: all {recipe.loop.iterations} iterations are done")
+                return
             engine = _open_engine(recipe, progress)
-            start = _restore(folder, engine, progress) if resume else 0
+            start = _restore(folder, engine, checkpoint, progress) if resume else 0
             trackers = open_trackers(folder, recipe.trackers, start + 1)
             try:
                 asyncio.run(_Run(arena, engine, folder, progress, trackers).iterations(start))
@@ -75,8 +85,17 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
             progress.done()
 
 
-def _set_threads(threads: int) -> None:
-    torch.set_num_threads(threads or os.cpu_count() or 1)
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Leave the search for cyclic garbage to explicit calls: inside an iteration it would walk live records in vain."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def _open_engine(recipe: Recipe, progress: ProgressSink) -> LocalEngine:
@@ -90,9 +109,8 @@ def _open_engine(recipe: Recipe, progress: ProgressSink) -> LocalEngine:
     return engine
 
 
-def _restore(folder: RunFolder, engine: LocalEngine, progress: ProgressSink) -> int:
+def _restore(folder: RunFolder, engine: LocalEngine, checkpoint: Checkpoint | None, progress: ProgressSink) -> int:
     """Take up the last checkpoint; returns the number of iterations done. Later metrics are dropped."""
-    checkpoint = folder.latest_checkpoint()
     done = 0 if checkpoint is None else checkpoint.iteration
     if checkpoint is not None:
         engine.load_state(checkpoint.path)
@@ -114,23 +132,28 @@ class _Run:
 
     async def iterations(self, start: int) -> None:
         """Iterations `start` (from 0) to the last."""
-        loop = self.recipe.loop
-        for index in range(start, loop.iterations):
-            began = time.perf_counter()
-            collected = await self._collect(index)
-            played = time.perf_counter()
-            metrics = {"iteration": index + 1, **trial_metrics(collected, self.recipe.trial.episodes)}
-            credit = self._credit(collected)
-            metrics |= await self._learn(collected, credit, index)
-            ended = time.perf_counter()
-            timings = {
-                "iteration": index + 1,
-                "seconds": ended - began,
-                "sample_seconds": played - began,
-                "train_seconds": ended - played,
-                "tokens_per_second": (metrics["tokens_sampled"] + metrics["tokens_read"]) / (ended - began),
-            }
-            self._write(metrics, timings, collected, credit)
+        with collector_paused():
+            for index in range(start, self.recipe.loop.iterations):
+                await self._iteration(index)
+                gc.collect()
+
+    async def _iteration(self, index: int) -> None:
+        """Play, give credit, learn, write down."""
+        began = time.perf_counter()
+        collected = await self._collect(index)
+        played = time.perf_counter()
+        metrics = {"iteration": index + 1, **trial_metrics(collected, self.recipe.trial.episodes)}
+        credit = self._credit(collected)
+        metrics |= await self._learn(collected, credit, index)
+        ended = time.perf_counter()
+        timings = {
+            "iteration": index + 1,
+            "seconds": ended - began,
+            "sample_seconds": played - began,
+            "train_seconds": ended - played,
+            "tokens_per_second": (metrics["tokens_sampled"] + metrics["tokens_read"]) / (ended - began),
+        }
+        self._write(metrics, timings, collected, credit)
 
     async def _collect(self, index: int) -> Collected:
         """Play the iteration's groups. Raises RunError when too many had to be dropped."""
@@ -148,8 +171,8 @@ class _Run:
         if collected.failure_share > recipe.loop.failure_share or not collected.groups:
             reasons = "; ".join(sorted({dropped.reason for dropped in collected.dropped})[:3])
             raise RunError(
-                f"iteration {index + 1}: {len(collected.dropped)} of {len(tasks)} groups had to be dropped, more than "
-                f"loop.failure_share = {recipe.loop.failure_share} allows: {reasons}"
+                f"iteration {index + 1}: {len(collected.dropped)} of {len(tasks)} groups had to be dropped "
+                f"(loop.failure_share = {recipe.loop.failure_share}): {reasons}"
             )
         return collected
 
@@ -170,10 +193,9 @@ class _Run:
             for batch in batches:
                 seen = await self.engine.forward_backward(batch, loss)
                 steps.append(seen | await self.engine.optim_step(adam))
-        means = {name: float(np.mean([step[name] for step in steps if name in step])) for name in steps[0]}
         fresh = {name: steps[0][name] for name in ("logprob_diff_mean", "logprob_diff_max")}
         return (
-            {name: means[name] for name in ("loss", "entropy", "kl", "clip_fraction", "grad_norm") if name in means}
+            means(steps, ("loss", "entropy", "kl", "clip_fraction", "grad_norm"))
             | fresh
             | credit.diagnostics
             | {"lr": now.lr, "entropy_coefficient": now.entropy}
@@ -190,13 +212,30 @@ class _Run:
             advantages = [turns.tolist() for turns in credit.advantages]
             table.write(zip(collected.trials, advantages, strict=True), self.engine.token_texts)
         if last:
-            self.engine.save_model(self.folder.model_path)
+            save_model(self.engine, self.folder.model_path)
         if last or done % loop.checkpoint_every == 0:
             with self.folder.checkpoint(done) as path:
                 self.engine.save_state(path)
         for tracker in self.trackers:
             tracker.log(done, metrics, timings)
         self.progress.iteration(metrics, timings)
+
+
+def save_model(engine: LocalEngine, path: Path) -> None:
+    """Write the model as a Transformers folder, whole or not at all. Raises RunError if it cannot be written."""
+    part = path.with_name(f".{path.name}.partial")
+    with writing(path):
+        remove(part)
+        part.mkdir()
+        engine.save_model(part)
+        remove(path)
+        part.replace(path)
+
+
+def means(steps: Sequence[Row], names: Sequence[str]) -> Row:
+    """Mean of each over the steps that measured it; what none did is left out (KL where no token asked for it)."""
+    measured = {name: [step[name] for step in steps if name in step] for name in names}
+    return {name: float(np.mean(values)) for name, values in measured.items() if values}
 
 
 def minibatches(collected: Collected, credit: Credit, coefficients: Coefficients, count: int) -> list[list[Datum]]:

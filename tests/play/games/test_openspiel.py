@@ -130,7 +130,7 @@ def test_chance_outcomes_are_checked_too():
 
 def run(script):
     async def go():
-        return await script(await make_game("kuhn_poker").start(SeededDice(0)))  # deals K, Q
+        return await script(await make_game("kuhn_poker").start(SeededDice(0)))  # deals K, J
 
     return asyncio.run(go())
 

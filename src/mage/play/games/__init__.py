@@ -1,15 +1,22 @@
-"""The games: `make_game("kuhn_poker")` gives one, `game_names()` says which there are."""
+"""The games: `make_game("kuhn_poker")` gives one, `game_names()` says which there are.
+
+A game of the user's own is named by reference, `module:attribute`: a `Description` of a game of OpenSpiel, or a class
+or function that makes a `TreeGame` for a dialect.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mage.errors import GameError, unknown
-from mage.play.game import Dialect, TreeGame
+from mage.play.game import Dialect, Game, TreeGame
 from mage.play.games.connect_four import CONNECT_FOUR
 from mage.play.games.kuhn import KUHN
 from mage.play.games.leduc import LEDUC
 from mage.play.games.openspiel import OpenSpielGame
 from mage.play.games.tic_tac_toe import TIC_TAC_TOE
 from mage.play.games.wording import Description
+from mage.references import is_reference, load
 
 _DESCRIPTIONS = (KUHN, LEDUC, TIC_TAC_TOE, CONNECT_FOUR)
 
@@ -26,21 +33,25 @@ def game_names() -> tuple[str, ...]:
 
 
 def describe_game(name: str) -> str:
-    """One line about a game. Raises GameError for an unknown name."""
+    """One line about a game of `game_names`. Raises GameError for an unknown name."""
     return _description(name).summary
 
 
 def make_game(name: str, dialect: Dialect = "compact") -> TreeGame:
-    """A game by its name, showing itself in `dialect`. Raises GameError for an unknown name or dialect.
+    """A game by its name or reference, showing itself in `dialect`.
+
+    Raises GameError for an unknown name or dialect, or a reference to something else.
 
     >>> game = make_game("kuhn_poker")
     >>> game.show(game.root().child(2).child(0), 0)
     'first K'
     """
-    description = _description(name)
-    if dialect not in description.wordings:
-        raise GameError(unknown("dialect", dialect, description.wordings))
-    return OpenSpielGame(description, dialect)
+    found = _referred(name) if is_reference(name) else _description(name)
+    if not isinstance(found, Description):
+        return _made(name, found(dialect))
+    if dialect not in found.wordings:
+        raise GameError(unknown("dialect", dialect, found.wordings))
+    return OpenSpielGame(found, dialect)
 
 
 def _description(name: str) -> Description:
@@ -48,3 +59,22 @@ def _description(name: str) -> Description:
         if description.name == name:
             return description
     raise GameError(unknown("game", name, game_names()))
+
+
+def _referred(reference: str) -> Description | Callable[[Dialect], object]:
+    found: Description | Callable[[Dialect], object] = load(
+        "game",
+        reference,
+        wanted=f"a {Description.__module__}.Description, or a class or function that makes a game for a dialect",
+        fits=lambda thing: isinstance(thing, Description) or callable(thing),
+        error=GameError,
+    )
+    return found
+
+
+def _made(reference: str, game: object) -> TreeGame:
+    if not isinstance(game, TreeGame):
+        members = (*Game.__annotations__, *(member for member in dir(TreeGame) if not member.startswith("_")))
+        lacks = ", ".join(member for member in members if not hasattr(game, member))
+        raise GameError(f"game {reference!r} made a {type(game).__name__}, which is no TreeGame: it lacks {lacks}")
+    return game

@@ -1,4 +1,8 @@
-"""The opponents: `make_opponent("mcts:simulations=100", game)` gives one, `opponents()` says which there are."""
+"""The opponents: `make_opponent("mcts:simulations=100", game)` gives one, `opponents()` says which there are.
+
+An opponent of the user's own is named by reference, `module:attribute`, parameters as usual after another colon
+("my_bots:TILTED:rate=0.2"): a `catalogue.Entry`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from mage.play.game import Opponent, TreeGame
 from mage.play.games import make_game
 from mage.play.opponents.catalogue import Entry, catalogue
 from mage.play.opponents.specs import Value, read_values, spell, split
+from mage.references import is_reference, load
 
 __all__ = ["OpponentInfo", "make_opponent", "normalise", "opponent_names", "opponents"]
 
@@ -72,12 +77,37 @@ def make_opponent(spec: str, game: TreeGame) -> Opponent:
 
 
 def _read(spec: str) -> tuple[Entry, dict[str, Value], str]:
-    name, raw = split(spec)
-    entry = catalogue().get(name)
+    reference, parameters = _reference(spec)
+    if reference:
+        name, raw = reference, split(reference.partition(":")[2] + parameters)[1]
+        entry: Entry | None = load(
+            "opponent",
+            reference,
+            wanted=f"a {Entry.__module__}.Entry",
+            fits=lambda thing: isinstance(thing, Entry),
+            error=GameError,
+        )
+    else:
+        name, raw = split(spec)
+        entry = catalogue().get(name)
     if entry is None:
         raise GameError(unknown("opponent", name, catalogue()))
     values = read_values(spec, raw, entry.parameters)
     return entry, values, spell(name, values, entry.parameters)
+
+
+def _reference(spec: str) -> tuple[str, str]:
+    """`module:attribute` and `:parameters` of an opponent of the user's own; empty for one of the catalogue.
+
+    >>> _reference("my_bots:TILTED:rate=0.2"), _reference("mcts:simulations=100")
+    (('my_bots:TILTED', ':rate=0.2'), ('', ''))
+    """
+    module, _, rest = spec.partition(":")
+    attribute, colon, parameters = rest.partition(":")
+    reference = f"{module.strip()}:{attribute.strip()}"
+    if module.strip() in catalogue() or not is_reference(reference):
+        return "", ""
+    return reference, colon + parameters
 
 
 def _fitting(game: TreeGame) -> list[Entry]:

@@ -1,0 +1,63 @@
+"""Training runs as child processes: each one trained, evaluated, and measured in minutes and peak memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MAGE = (sys.executable, "-m", "mage.cli")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A recipe with overrides, and the options of each evaluation that follows by name."""
+
+    name: str
+    recipe: str
+    overrides: tuple[str, ...] = ()
+    evaluations: tuple[tuple[str, tuple[str, ...]], ...] = (("own", ()),)
+
+
+def run_all(jobs: Sequence[Job], folder: Path, parallel: int) -> list[dict[str, Any]]:
+    """Train and evaluate all jobs, `parallel` at a time, in `folder`; finished ones are read, not run again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(parallel) as pool:
+        return list(pool.map(lambda job: _run(job, folder), jobs))
+
+
+def _run(job: Job, folder: Path) -> dict[str, Any]:
+    kept = folder / f"{job.name}.json"
+    if kept.exists():
+        return dict(json.loads(kept.read_text()))
+    run = folder / job.name
+    began = time.monotonic()
+    peak = _call([*MAGE, "train", job.recipe, *job.overrides, "--run", str(run), "--json"], folder / f"{job.name}.log")
+    result: dict[str, Any] = {"name": job.name, "recipe": job.recipe, "overrides": list(job.overrides)}
+    result["minutes"] = (time.monotonic() - began) / 60
+    result["peak_memory_gb"] = peak
+    for name, options in job.evaluations:
+        output = subprocess.run(
+            [*MAGE, "eval", str(run), *options, "--json"], capture_output=True, text=True, check=True
+        )
+        result[name] = json.loads(output.stdout)
+    kept.write_text(json.dumps(result))
+    return result
+
+
+def _call(command: list[str], log: Path) -> float:
+    """Run a command to its end; returns its peak memory in GB. A failure is an error that names the log."""
+    with log.open("w") as stream:
+        child = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {child.returncode}: see {log}")
+    return usage.ru_maxrss / 2**20

@@ -1,0 +1,406 @@
+import dataclasses
+import json
+import math
+
+import pytest
+from small import POOL, fingerprint, small
+
+from mage.engine.base import Sample
+from mage.engine.tiny import tiny_model, tiny_tokenizer
+from mage.errors import EngineError, GameError, MageError
+from mage.run import evaluate as evaluate_module
+from mage.run import exact_play
+from mage.run.base_model import tiny_base
+from mage.run.evaluate import evaluate, open_trained
+from mage.run.folder import RunFolder
+from mage.run.scores import Scores
+
+# An agent that always bets wins these amounts: six deals in two seats, by hand.
+# conservative: bets and calls with K only; aggressive: bets all, calls with Q, K; intermediate: bets Q, K, calls with K
+ALWAYS_BET = {
+    # first: bet; J and Q fold (+1, four deals of six), K calls (−2, two deals); second: K bets and is called (−2, two
+    # deals); J or Q checks, our bet makes it fold (+1, four deals)
+    "conservative": ((4 - 4) / 6, (4 - 4) / 6),
+    # first: J folds (+1 twice), else a showdown for 2: we hold J or K against Q, J or Q against K: −2 +2 −2 −2 = −4
+    # second: it bets, we call: a showdown for 2 in all six deals: 0
+    "aggressive": ((2 - 4) / 6, 0.0),
+    # first: J, Q fold (+1 four times), K calls (−2 twice); second: J checks and folds (+1 twice), Q and K bet and are
+    # called: we hold J or K against Q, J or Q against K: −2 +2 −2 −2 = −4
+    "intermediate": ((4 - 4) / 6, (2 - 4) / 6),
+    # never bets, calls everything: a showdown for 2 in all deals, in both seats
+    "calling_station": (0.0, 0.0),
+    # first: folds half the time (+1), else a showdown for 2 (0 on average); second: bets half the time (showdown),
+    # else checks and folds half the time to our bet
+    "random": (0.5, 0.25),
+}
+
+
+class Letters:
+    """One token per character; messages end with `|`, responses with `.`"""
+
+    def encode(self, text):
+        return tuple(map(ord, text))
+
+    system = encode
+
+    def user(self, text):
+        return self.encode(f"{text}|")
+
+    def close(self, sampled):
+        return (ord("."),)
+
+
+class Rule:
+    """A sampler that answers by a function of what it reads, and counts what it was asked."""
+
+    def __init__(self, action, remark=lambda text: "nothing"):
+        self.renderer, self.context_length = Letters(), 10_000
+        self.action, self.remark = action, remark
+        self.asked = 0
+
+    async def sample(self, prompt, params, seed):
+        self.asked += 1
+        text = "".join(map(chr, prompt))
+        if "</remark>" in params.stop:
+            answer = f"<remark>{self.remark(text)}</remark>"
+        else:
+            answer = f"<action>{self.action(text)}</action>"
+        tokens = self.renderer.encode(answer)
+        return Sample(tokens, tuple(-0.1 for _ in tokens), "stop", answer)
+
+
+@pytest.fixture
+def agent(monkeypatch, tmp_path):
+    """Puts a rule in the model's place; gives a function like `evaluate` without a target."""
+
+    def play(rule, recipe=None, **options):
+        monkeypatch.setattr(evaluate_module, "open_trained", lambda path, folder: (rule, None))
+        return evaluate(tmp_path, recipe=recipe or small(), **options)
+
+    return play
+
+
+def always(action):
+    return Rule(lambda text: action)
+
+
+def adaptive():
+    """Remembers by how much it won; bets after a win, and with K."""
+    return Rule(
+        lambda text: "bet" if "note won" in text or " K" in text.split("ep")[-1] else "pass",
+        lambda text: "won" if "+" in text else "lost",
+    )
+
+
+def test_exact_payoff_of_an_agent_that_always_bets(agent):
+    result = agent(always("bet"))
+    assert (result.kind, result.why_not_exact, result.iteration) == ("exact", None, None)
+    assert result.pooled.trials == 1296  # 6³ deals, 3 opponents, 2 seats
+    assert set(result.opponents) == set(POOL)
+    for name, scores in result.opponents.items():
+        first, second = ALWAYS_BET[name]
+        assert scores.trials == 432
+        assert scores.payoff == pytest.approx([(first + second) / 2] * 3)
+        assert scores.by_seat[0] == pytest.approx([first] * 3)
+        assert scores.by_seat[1] == pytest.approx([second] * 3)
+        assert scores.interval == tuple((payoff, payoff) for payoff in scores.payoff)
+    mean = sum(sum(ALWAYS_BET[name]) for name in POOL) / 6
+    assert result.pooled.payoff == pytest.approx([mean] * 3)
+    assert result.pooled.turns == pytest.approx([1.0] * 3)  # no betting comes round to it again
+    assert result.pooled.invalid_share == 0
+    for episode in range(3):
+        shares = [getattr(result.pooled, name)[episode] for name in ("won", "drawn", "lost")]
+        assert sum(shares) == pytest.approx(1)
+    won = result.pooled.won[0]
+    assert result.pooled.pass_at_k == pytest.approx([won, *result.pooled.pass_at_k[1:]])
+    assert result.pooled.pass_at_k[0] < result.pooled.pass_at_k[1] < result.pooled.pass_at_k[2]
+
+
+def test_shares_of_the_population_weigh_the_pool(agent):
+    pool = [{"name": "random", "share": 3}, {"name": "aggressive", "share": 1}]
+    result = agent(always("bet"), small(population={"train": pool}))
+    expected = (3 * sum(ALWAYS_BET["random"]) + sum(ALWAYS_BET["aggressive"])) / 8
+    assert result.pooled.payoff == pytest.approx([expected] * 3)
+
+
+def test_one_seat(agent):
+    result = agent(always("bet"), small(trial={"seats": 1}), opponents=["random"])
+    assert result.opponents["random"].payoff == pytest.approx([ALWAYS_BET["random"][1]] * 3)
+    assert set(result.pooled.by_seat) == {1}
+
+
+async def test_probabilities_sum_to_one():
+    """See `weights` below: pytest runs no coroutines by itself."""
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("restart", ["redeal", "replay"])
+def test_all_trials_of_a_pair_are_certain(shuffle, restart, agent, monkeypatch):
+    seen = []
+
+    async def watched(*arguments, **named):
+        found = await exact_play.exact_trials(*arguments, **named)
+        seen.append(found)
+        return found
+
+    monkeypatch.setattr(evaluate_module, "exact_trials", watched)
+    recipe = small(trial={"restart": restart, "episodes": 2})
+    agent(adaptive(), recipe, opponents=["random", "cfr:iterations=50", "aggressive"], shuffle_remarks=shuffle)
+    (found,) = seen
+    assert set(found) == {(name, seat) for name in ("random", "cfr:iterations=50", "aggressive") for seat in (0, 1)}
+    for trials in found.values():
+        assert math.fsum(probability for probability, _ in trials) == pytest.approx(1, abs=1e-12)
+        assert all(probability > 0 for probability, _ in trials)
+
+
+def test_mixed_opponents_are_enumerated(agent):
+    result = agent(always("bet"), opponents=["random", "calling_station"])
+    assert result.kind == "exact"
+    for name, scores in result.opponents.items():
+        assert scores.payoff == pytest.approx([sum(ALWAYS_BET[name]) / 2] * 3)
+    assert result.opponents["random"].trials == 12**3 + 18**3
+
+
+def agree(sampled: Scores, exact: Scores, level=4.4):
+    """Within 4.4 standard errors, which chance alone leaves once in 90,000 times."""
+    for payoff, interval, value in zip(sampled.payoff, sampled.interval, exact.payoff, strict=True):
+        error = (interval[1] - interval[0]) / 2 / 1.96
+        assert error > 0
+        assert abs(payoff - value) < level * error
+
+
+@pytest.mark.parametrize("restart", ["redeal", "replay"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_exact_is_what_many_samples_come_to(shuffle, restart, agent):
+    recipe = small(trial={"restart": restart})
+    options = {"opponents": ["random", "cfr:iterations=50", "intermediate"], "shuffle_remarks": shuffle}
+    exact = agent(adaptive(), recipe, **options)
+    sampled = agent(adaptive(), recipe, exact=False, trials=2000, **options)
+    assert (exact.kind, sampled.kind, sampled.pooled.trials) == ("exact", "sampled", 6000)
+    assert sampled.why_not_exact == "sampling was asked for"
+    agree(sampled.pooled, exact.pooled)
+    for name in exact.opponents:
+        agree(sampled.opponents[name], exact.opponents[name])
+    assert sampled.pooled.won == pytest.approx(exact.pooled.won, abs=0.03)
+    assert sampled.pooled.turns == pytest.approx(exact.pooled.turns, abs=0.03)
+
+
+@pytest.mark.parametrize("exact", [None, False])
+def test_shuffled_remarks_are_those_of_others(exact, agent):
+    """The agent learns whom it met: its own remarks make it bet against whoever folds; those of others do not."""
+    rule = Rule(
+        lambda text: "bet" if "note fold" in text else "pass" if "note" in text else "bet",
+        lambda text: "fold" if "hidden" in text else "call",
+    )
+    pool = small(population={"train": [{"name": "conservative"}, {"name": "calling_station"}]}, trial={"episodes": 2})
+    own = agent(rule, pool, exact=exact, trials=2000)
+    others = agent(rule, pool, exact=exact, trials=2000, shuffle_remarks=True)
+    assert (own.shuffle_remarks, others.shuffle_remarks) == (False, True)
+    assert others.pooled.payoff[0] == own.pooled.payoff[0]
+    station = [result.opponents["calling_station"] for result in (own, others)]
+    assert own.opponents["calling_station"].turns[1] != pytest.approx(station[1].turns[1], abs=1e-3) or exact is None
+    assert abs(others.pooled.payoff[1] - own.pooled.payoff[1]) > 0.03
+
+
+@pytest.mark.parametrize("memory", ["history", "none", "history+reflection"])
+def test_only_remarks_alone_can_be_shuffled(memory, agent):
+    for exact in (None, False):
+        with pytest.raises(GameError, match=f"memory '{memory}'".replace("+", r"\+")):
+            agent(always("bet"), small(trial={"memory": memory}), shuffle_remarks=True, exact=exact)
+
+
+def test_a_trial_that_stops_at_success_leaves_gaps(agent):
+    """Against a calling station a bet wins or loses: episode 2 is met by who lost, and always winning leaves none."""
+    recipe = small(trial={"stop_at_success": True})
+    result = agent(always("bet"), recipe, opponents=["calling_station"])
+    assert result.opponents["calling_station"].payoff == pytest.approx([0, 0, 0])
+    assert result.pooled.pass_at_k == pytest.approx([1 / 2, 3 / 4, 7 / 8])
+    sampled = agent(always("bet"), recipe, opponents=["calling_station"], exact=False, trials=400)
+    agree(sampled.pooled, result.pooled)
+    widths = [high - low for low, high in sampled.pooled.interval]
+    assert widths[0] < widths[1] < widths[2]  # on ever fewer trials
+
+
+def test_episodes_that_nobody_came_to(agent):
+    """All trials stop at their success in the first episode."""
+    recipe = small(game={"name": "tic_tac_toe"}, trial={"restart": "replay", "stop_at_success": True, "seats": 0})
+    rule = Rule(lambda text: next(cell for cell in ("b2", "a1", "c3", "a3", "c1") if free(text, cell)))
+    result = agent(rule, recipe, opponents=["preferred:order=edges_first"])
+    row = result.as_dict()["pooled"]
+    assert (result.kind, row["trials"], row["payoff"][0]) == ("exact", 1, 1.0)
+    for name in ("payoff", "won", "drawn", "lost", "turns"):
+        assert row[name][1:] == [None, None] or row[name][1:] == (None, None)
+    assert list(row["interval"])[1:] == [None, None]
+    assert list(row["pass_at_k"]) == [1.0, 1.0, 1.0]
+    json.dumps(result.as_dict(), allow_nan=False)
+
+
+def free(text, cell):
+    rows = text.split("|")[-2].split()[-9:]
+    return rows[(int(cell[1]) - 1) * 3 + "abc".index(cell[0])] == "."
+
+
+def test_two_trials_have_an_interval(agent):
+    result = agent(always("bet"), opponents=["random"], exact=False, trials=2)
+    assert all(high > low for low, high in result.pooled.interval)
+
+
+def test_an_agent_without_a_legal_answer(agent):
+    result = agent(always("fold"))
+    assert result.pooled.payoff == (-2.0, -2.0, -2.0)
+    assert result.pooled.lost == (1.0, 1.0, 1.0)
+    actions, illegal, remarks = 4, 4, 2  # one re-prompt in the trial, then each episode is forfeited
+    assert result.pooled.invalid_share == pytest.approx(illegal / (actions + remarks))
+
+
+def test_results_are_strict_json(agent):
+    for options in ({}, {"exact": False}, {"opponents": ["cfr"], "exact": False}, {"held_out": True}):
+        row = agent(adaptive(), **options).as_dict()
+        assert json.loads(json.dumps(row, allow_nan=False))["pooled"]["trials"] == row["pooled"]["trials"]
+        assert {"kind", "why_not_exact", "target", "iteration", "temperature", "shuffle_remarks", "actor"} <= set(row)
+        assert {"episodes", "restart", "units", "opponents", "pooled", "limits", "invalid_share", "seconds"} <= set(row)
+        assert row["units"] == "chips per hand"
+        assert set(row["pooled"]) == {field.name for field in dataclasses.fields(Scores)}
+
+
+def test_limits_stand_beside_the_result(agent):
+    row = agent(always("bet")).as_dict()["limits"]
+    assert row["adaptive_by_episodes"] == pytest.approx([0.1111, 0.2037, 0.2423], abs=1e-4)
+    assert row["known"] == pytest.approx(0.2778, abs=1e-4)
+
+
+def test_held_out_opponents(agent):
+    result = agent(always("bet"), held_out=True)
+    assert set(result.opponents) == {"random"}
+    assert result.as_dict()["opponents"]["random"]["held_out"] is True
+    assert agent(always("bet")).as_dict()["opponents"]["aggressive"]["held_out"] is False
+    with pytest.raises(MageError, match="population.held_out is empty"):
+        agent(always("bet"), small(population={"train": [{"name": "random"}], "held_out": []}), held_out=True)
+
+
+def test_opponents_by_name_in_any_spelling(agent):
+    result = agent(always("bet"), opponents=["cfr", "cfr:iterations=1000", "random"])
+    assert list(result.opponents) == ["cfr:iterations=1000", "random"]
+    with pytest.raises(GameError, match="unknown opponent 'agressive' .did you mean 'aggressive'"):
+        agent(always("bet"), opponents=["agressive"])
+    with pytest.raises(GameError, match=r"needs .*for kuhn_poker there are"):
+        agent(always("bet"), opponents=["minimax"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"trials": 1}, "trials = 1: should be greater than or equal to 2"),
+        ({"temperature": -0.5}, "temperature = -0.5: should be greater"),
+        ({"temperature": float("nan")}, "temperature = nan: should be a finite number"),
+    ],
+)
+def test_options_out_of_range(options, words, agent):
+    with pytest.raises(MageError, match=words):
+        agent(always("bet"), **options)
+
+
+def test_temperature_samples(agent):
+    result = agent(always("bet"), temperature=0.7)
+    assert (result.kind, result.temperature) == ("sampled", 0.7)
+    assert result.why_not_exact == "the agent samples its answers (temperature 0.7); exact play is greedy"
+    assert result.pooled.trials == 300
+    with pytest.raises(MageError, match=r"--exact: the agent samples its answers \(temperature 0.7\)"):
+        agent(always("bet"), temperature=0.7, exact=True)
+
+
+def test_the_recipe_may_ask_for_samples(agent):
+    result = agent(always("bet"), small(eval={"exact": False}))
+    assert (result.kind, result.why_not_exact) == ("sampled", "sampling was asked for")
+    assert agent(always("bet"), small(eval={"exact": False}), exact=True).kind == "exact"
+
+
+def test_the_seed_of_the_tasks(agent):
+    one, same, other = (
+        agent(always("bet"), exact=False, opponents=["random"], seed=seed) for seed in (None, 1_000_003, 7)
+    )
+    assert one.pooled == same.pooled
+    assert one.pooled != other.pooled
+
+
+def test_what_cannot_be_enumerated_is_sampled_and_said(agent, capfd):
+    recipe = small(
+        game={"name": "tic_tac_toe"},
+        trial={"restart": "replay"},
+        population={"train": [{"name": "preferred"}, {"name": "mcts:simulations=5"}], "held_out": []},
+        eval={"trials": 6},
+    )
+    rule = Rule(lambda text: "b2")
+    result = agent(rule, recipe)
+    assert (result.kind, result.pooled.trials, result.units) == ("sampled", 12, "return per episode")
+    assert "uses a generator of its own: it cannot be enumerated" in result.why_not_exact
+    assert result.limits is None
+    with pytest.raises(MageError, match=r"--exact: the opponent of episode 1 uses a generator of its own"):
+        agent(rule, recipe, exact=True)
+    assert "Traceback" not in capfd.readouterr().err  # nothing is left behind in the event loop
+
+
+def test_trees_that_are_too_large(agent, monkeypatch):
+    monkeypatch.setattr(exact_play, "LIMIT", 1000)
+    result = agent(always("bet"), opponents=["random"])
+    assert (result.kind, result.why_not_exact.partition(":")[0]) == (
+        "sampled",
+        "there are more than 1,000 different trials",
+    )
+
+
+def test_random_play():
+    result = evaluate("nowhere", recipe=small(), actor="random", trials=3000)
+    assert (result.kind, result.why_not_exact) == ("sampled", "the random actor draws its own actions")
+    assert (result.actor, result.iteration, result.pooled.invalid_share) == ("random", None, 0)
+    agree(result.pooled, dataclasses.replace(result.pooled, payoff=(-0.25,) * 3))
+
+
+def test_a_run(unbroken):
+    before = fingerprint(unbroken)
+    result = evaluate(unbroken)
+    assert (result.kind, result.iteration, result.target) == ("exact", 4, str(unbroken))
+    assert result.pooled.trials >= 1296
+    assert evaluate(unbroken).pooled == result.pooled
+    assert fingerprint(unbroken) == before
+
+
+def test_a_run_under_way_is_evaluated_at_its_newest_checkpoint(unbroken, tmp_path):
+    recipe = small()
+    folder = RunFolder.create(recipe, tmp_path / "run")
+    with pytest.raises(MageError, match="has no checkpoint yet"):
+        evaluate(folder.path)
+    whole = RunFolder.open(unbroken)
+    with folder.checkpoint(4) as path:
+        for file in whole.latest_checkpoint().path.glob("*.*"):
+            if file.name != "checkpoint.json":
+                (path / file.name).write_bytes(file.read_bytes())
+    result = evaluate(folder.path)
+    assert result.iteration == 4
+    assert result.pooled == evaluate(unbroken).pooled
+
+
+def test_a_model_folder_needs_a_recipe(unbroken, tmp_path):
+    model = RunFolder.open(unbroken).model_path
+    with pytest.raises(MageError, match="no run folder; to evaluate a model folder, say with --recipe what is played"):
+        evaluate(model)
+    assert evaluate(model, recipe=small()).pooled == evaluate(unbroken).pooled
+    with pytest.raises(EngineError, match="no model folder"):
+        evaluate(tmp_path, recipe=small())
+
+
+def test_the_base_is_a_model_folder():
+    recipe = small()
+    result = evaluate(tiny_base(recipe), recipe=recipe)
+    assert result.kind == "exact"
+    assert result.pooled.invalid_share < 0.01
+
+
+def test_open_trained_takes_no_pickle(tmp_path):
+    tokenizer = tiny_tokenizer(("a",))
+    model = tiny_model(len(tokenizer), hidden=8, layers=1, heads=1, architecture="llama", pad_token=0, seed=0)
+    model.config.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
+    with pytest.raises(EngineError, match="no safetensors file"):
+        open_trained(tmp_path, None)
