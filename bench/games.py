@@ -42,6 +42,7 @@ from mage.play.records import Phase, Result, Task, Trial
 from mage.play.templates import make_prompts
 from mage.play.trial import play_trial, task_dice
 from mage.recipe import Share
+from mage.run.train import collector_paused
 
 EPISODES, GROUP_SIZE, MEMORY = 3, 8, "history"
 Shown = tuple[str, tuple[str, ...]] | None
@@ -105,9 +106,10 @@ class MageGames:
 
     def measure(self) -> float:
         """Decisions per second over all trials, `games` of them at a time."""
-        start = time.perf_counter()
-        collected = asyncio.run(collect(self._tasks, GROUP_SIZE, self.play, concurrency=self._games))
-        seconds = time.perf_counter() - start
+        with collector_paused():  # as training does
+            start = time.perf_counter()
+            collected = asyncio.run(collect(self._tasks, GROUP_SIZE, self.play, concurrency=self._games))
+            seconds = time.perf_counter() - start
         return sum(len(trial.turns) for trial in collected.trials) / seconds
 
 
@@ -165,9 +167,11 @@ class RayGames:
 
         self._ray = ray
         remote = ray.remote(TextGame)
-        self._actors = [remote.remote(game.name, game.dialect) for _ in range(games)]
         self._tasks = bench_tasks(game, games)
-        self.play()  # until all are up
+        self._actors: list[Any] = []
+        for task in self._tasks:
+            self._actors.append(remote.remote(game.name, game.dialect))
+            ray.get(self._actors[-1].reset.remote(task))  # until it is up
 
     def play(self) -> int:
         """One trial in each game, in lockstep; returns the number of decisions."""

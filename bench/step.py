@@ -1,23 +1,25 @@
-"""One training step, end to end, beside TRL's GRPOTrainer: tokens per second and peak memory. The goal: 4 times TRL's rate.
+"""One training step, end to end, beside TRL's GRPOTrainer: tokens per second and peak memory. The goal is 4 times TRL's.
 
     pip install "mage-rl[bench]"
     python bench/step.py
 
-The same work on both sides: mage's tiny base of `recipes/kuhn_history.toml` (float32), 64 prompts out of played trials,
-8 completions for each, exactly 64 new tokens sampled at temperature 1 (nothing ends a response), a reward from the
+The same work on both sides: mage's tiny base of `recipes/kuhn_history.toml` in float32, 64 prompts out of played trials,
+8 completions of each, all of exactly the same length (nothing ends a response) at temperature 1, a reward from the
 completion's tokens, advantages against the group's mean, one clipped policy-gradient step of AdamW on all of them; no
-KL, no entropy bonus. The prompts are token for token the same. A token counts once, when it has been sampled and
-trained on; the first step of each process, which warms up, is not counted.
+KL, no entropy bonus. Prompts are token for token the same. Two lengths: 8 new tokens, what the shipped recipes allow an
+action, and 64. A new token counts once, when it has been sampled and trained on; tokens of prompts do not count. The
+first step of each process, which warms up, is not counted.
 
-- **mage**: `LocalEngine.sample`, `forward_backward`, `optim_step`. The 8 completions of a group share the cached keys
-  and values of their prompt while sampling. Completions that are equal would be trained on once; at 64 free tokens they
-  are all different, and their number is reported.
-- **trl**: `GRPOTrainer` with Transformers generation, without gradient checkpointing (which its defaults have on and
-  which is slower), without evaluation, logging of completions or saving. The end token is kept from being sampled
-  (`min_new_tokens`). Its micro-batch is the whole batch unless `--trl-batch` says otherwise.
+- **mage**: `LocalEngine.sample`, `forward_backward`, `optim_step`. What shares a beginning is computed once: the prompt
+  of a group, and as much of its completions as happens to be the same. At 64 tokens all completions are different; the
+  number of different ones is reported.
+- **trl**: `GRPOTrainer` with generation by Transformers, in its faster settings: float32 (its default, bfloat16, is
+  slower on a CPU), no gradient checkpointing (its default has it), micro-batches of 64 completions (faster than all at
+  once, and less memory), no saving, no reports. `min_new_tokens` keeps the end token from being sampled.
 
-Each side runs in processes of its own, in turn; the median over all counted steps is given, and as peak memory the
-largest resident size of its processes (`ru_maxrss`), in which TRL's imports count too, as they do for its users.
+Micro-batches of both hold the same number of tokens; both run on one thread (`--threads`), which for so small a model
+is fastest. Each side runs in processes of its own, in turn; given are the median over all counted steps, and as peak
+memory the largest resident size of a process (`ru_maxrss`), imports included.
 """
 
 from __future__ import annotations
@@ -76,7 +78,8 @@ def run_mage(work: dict[str, Any]) -> dict[str, Any]:
     from mage.engine.base import AdamParams, Datum, LossConfig, SamplingParams
     from mage.engine.local import LocalEngine
 
-    engine = LocalEngine.open(Path(work["model"]))
+    longest = max(map(len, work["prompts"])) + work["tokens"]
+    engine = LocalEngine.open(Path(work["model"]), max_tokens_per_batch=work["micro_batch"] * longest)
     params = SamplingParams(max_tokens=work["tokens"])
     prompts = [tuple(prompt) for prompt in work["prompts"] for _ in range(work["group"])]
 
@@ -122,7 +125,7 @@ def run_trl(work: dict[str, Any]) -> dict[str, Any]:
     if tokenizer(texts)["input_ids"] != work["prompts"]:
         raise SystemExit("TRL would be given other tokens than mage")
     whole = len(texts) * work["group"]
-    batch = work["trl_batch"] or whole
+    batch = min(work["micro_batch"], whole)
     seconds: list[float] = []
     distinct: list[int] = []
 
@@ -156,9 +159,9 @@ def run_trl(work: dict[str, Any]) -> dict[str, Any]:
             beta=0.0,
             temperature=1.0,
             scale_rewards="none",
-            gradient_checkpointing=bool(int(os.environ.get('GC','0'))),
+            gradient_checkpointing=False,
             use_cpu=True,
-            bf16=bool(int(os.environ.get('BF','0'))),
+            bf16=False,
             save_strategy="no",
             report_to="none",
             logging_steps=1000,
@@ -195,7 +198,7 @@ def run_side(name: str, path: Path) -> None:
     """The work of such a process: read what to do, write what was seen in its place."""
     import torch
 
-    work = json.loads(path.read_text(encoding="utf-8"))
+    work: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     torch.set_num_threads(work["threads"])
     result = run_mage(work) if name == "mage" else run_trl(work)
     scale = 1 if sys.platform == "darwin" else 1024
@@ -203,36 +206,26 @@ def run_side(name: str, path: Path) -> None:
     path.write_text(json.dumps(result), encoding="utf-8")
 
 
-def compare(options: argparse.Namespace) -> dict[str, Any]:
-    """Both sides in turn; medians over all counted steps, and the ratio."""
-    model, prompts = prepare(options.prompts)
-    work = {
-        "model": str(model),
-        "prompts": prompts,
-        "group": options.group,
-        "tokens": options.tokens,
-        "steps": options.steps,
-        "threads": options.threads,
-        "trl_batch": options.trl_batch,
-    }
+def compare(work: dict[str, Any], repeat: int) -> dict[str, Any]:
+    """Both sides in turn; medians over all counted steps, and the ratios."""
     runs: dict[str, list[dict[str, Any]]] = {"mage": [], "trl": []}
-    for _ in range(options.repeat):
+    for _ in range(repeat):
         for name, seen in runs.items():
             seen.append(side(name, work))
-    result: dict[str, Any] = {"prompt_tokens": sum(map(len, prompts)), "sides": {}}
+    count = len(work["prompts"]) * work["group"] * work["tokens"]
+    sides = {}
     for name, seen in runs.items():
         seconds = statistics.median(second for run in seen for second in run["seconds"])
-        result["sides"][name] = {
+        sides[name] = {
             "seconds_per_step": seconds,
-            "tokens_per_second": options.prompts * options.group * options.tokens / seconds,
+            "tokens_per_second": count / seconds,
             "peak_mb": max(run["peak_mb"] for run in seen),
-            "distinct": min(run["distinct"] for run in seen),
+            "distinct_completions": min(run["distinct"] for run in seen),
             "seconds": [run["seconds"] for run in seen],
         }
-    mage, trl = result["sides"]["mage"], result["sides"]["trl"]
-    result["ratio"] = mage["tokens_per_second"] / trl["tokens_per_second"]
-    result["memory_ratio"] = mage["peak_mb"] / trl["peak_mb"]
-    return result
+    ratio = sides["mage"]["tokens_per_second"] / sides["trl"]["tokens_per_second"]
+    memory = sides["mage"]["peak_mb"] / sides["trl"]["peak_mb"]
+    return {"new_tokens": work["tokens"], "sides": sides, "ratio": ratio, "memory_ratio": memory}
 
 
 def main() -> None:
@@ -240,28 +233,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prompts", type=int, default=64)
     parser.add_argument("--group", type=int, default=8, help="completions of each prompt")
-    parser.add_argument("--tokens", type=int, default=64, help="new tokens of each completion")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[8, 64], help="new tokens of each completion")
     parser.add_argument("--steps", type=int, default=5, help="counted steps of each process")
-    parser.add_argument("--repeat", type=int, default=2, help="processes of each side")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of torch")
-    parser.add_argument("--trl-batch", type=int, default=0, help="TRL's micro-batch in completions (0: all)")
+    parser.add_argument("--repeat", type=int, default=3, help="processes of each side")
+    parser.add_argument("--threads", type=int, default=1, help="threads of torch")
+    parser.add_argument("--micro-batch", type=int, default=64, help="completions in a micro-batch of training")
     parser.add_argument("--side", choices=("mage", "trl"), help=argparse.SUPPRESS)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
         return run_side(options.side, options.work)
     on = machine()
-    result = compare(options)
     settings = {key: value for key, value in vars(options).items() if key not in ("side", "work")}
-    path = write("step", on, settings, result)
-    keys = ("seconds_per_step", "tokens_per_second", "peak_mb", "distinct")
-    rows = [(name, *(seen[key] for key in keys)) for name, seen in result["sides"].items()]
-    show(
-        f"{options.prompts} prompts × {options.group} completions × {options.tokens} tokens: "
-        f"{result['ratio']:.1f} times the tokens per second, {result['memory_ratio']:.2f} of the memory",
-        ("", "s / step", "tokens / s", "peak MB", "distinct completions"),
-        rows,
-    )
+    model, prompts = prepare(options.prompts)
+    work = settings | {"model": str(model), "prompts": prompts}
+    results = [compare(work | {"tokens": tokens}, options.repeat) for tokens in options.tokens]
+    settings["prompt_tokens"] = [len(prompt) for prompt in prompts]
+    path = write("step", on, settings, results)
+    rows = []
+    for result in results:
+        for name, seen in result["sides"].items():
+            ratios = (result["ratio"], result["memory_ratio"]) if name == "mage" else (1, 1)
+            keys = ("seconds_per_step", "tokens_per_second", "peak_mb", "distinct_completions")
+            rows.append((str(result["new_tokens"]), name, *(seen[key] for key in keys), *ratios))
+    title = f"One step: {options.prompts} prompts, {options.group} completions of each"
+    columns = ("new tokens", "", "s", "tokens / s", "peak MB", "distinct", "rate / TRL", "memory / TRL")
+    show(title, columns, rows)
     print(path)
 
 

@@ -7,6 +7,7 @@ imports are started once and forked for each job; nothing has been computed in i
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -166,4 +167,5 @@ def wait_for(path: Path, lines: int, patience: float = 60.0) -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # so that children do not search what was imported for garbage
     sys.stdout.write(json.dumps([run(job) for job in json.loads(sys.argv[1])]))

@@ -118,19 +118,15 @@ def test_exact_payoff_of_an_agent_that_always_bets(agent):
 
 def test_shares_of_the_population_weigh_the_pool(agent):
     pool = [{"name": "random", "share": 3}, {"name": "aggressive", "share": 1}]
-    result = agent(always("bet"), small(population={"train": pool}))
+    result = agent(always("bet"), small(population={"train": pool, "held_out": []}, trial={"episodes": 2}))
     expected = (3 * sum(ALWAYS_BET["random"]) + sum(ALWAYS_BET["aggressive"])) / 8
-    assert result.pooled.payoff == pytest.approx([expected] * 3)
+    assert result.pooled.payoff == pytest.approx([expected] * 2)
 
 
 def test_one_seat(agent):
-    result = agent(always("bet"), small(trial={"seats": 1}), opponents=["random"])
-    assert result.opponents["random"].payoff == pytest.approx([ALWAYS_BET["random"][1]] * 3)
+    result = agent(always("bet"), small(trial={"seats": 1, "episodes": 2}), opponents=["random"])
+    assert result.opponents["random"].payoff == pytest.approx([ALWAYS_BET["random"][1]] * 2)
     assert set(result.pooled.by_seat) == {1}
-
-
-async def test_probabilities_sum_to_one():
-    """See `weights` below: pytest runs no coroutines by itself."""
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
@@ -154,11 +150,11 @@ def test_all_trials_of_a_pair_are_certain(shuffle, restart, agent, monkeypatch):
 
 
 def test_mixed_opponents_are_enumerated(agent):
-    result = agent(always("bet"), opponents=["random", "calling_station"])
+    result = agent(always("bet"), small(trial={"episodes": 2}), opponents=["random", "calling_station"])
     assert result.kind == "exact"
     for name, scores in result.opponents.items():
-        assert scores.payoff == pytest.approx([sum(ALWAYS_BET[name]) / 2] * 3)
-    assert result.opponents["random"].trials == 12**3 + 18**3
+        assert scores.payoff == pytest.approx([sum(ALWAYS_BET[name]) / 2] * 2)
+    assert result.opponents["random"].trials == 12**2 + 18**2  # fold or call; bet, or check and fold or call
 
 
 def agree(sampled: Scores, exact: Scores, level=4.4):
@@ -173,33 +169,36 @@ def agree(sampled: Scores, exact: Scores, level=4.4):
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_exact_is_what_many_samples_come_to(shuffle, restart, agent):
     recipe = small(trial={"restart": restart})
-    options = {"opponents": ["random", "cfr:iterations=50", "intermediate"], "shuffle_remarks": shuffle}
+    options = {"opponents": ["cfr:iterations=50", "intermediate"], "shuffle_remarks": shuffle}
     exact = agent(adaptive(), recipe, **options)
-    sampled = agent(adaptive(), recipe, exact=False, trials=2000, **options)
-    assert (exact.kind, sampled.kind, sampled.pooled.trials) == ("exact", "sampled", 6000)
+    sampled = agent(adaptive(), recipe, exact=False, trials=1200, **options)
+    assert (exact.kind, sampled.kind, sampled.pooled.trials) == ("exact", "sampled", 2400)
     assert sampled.why_not_exact == "sampling was asked for"
     agree(sampled.pooled, exact.pooled)
     for name in exact.opponents:
         agree(sampled.opponents[name], exact.opponents[name])
-    assert sampled.pooled.won == pytest.approx(exact.pooled.won, abs=0.03)
-    assert sampled.pooled.turns == pytest.approx(exact.pooled.turns, abs=0.03)
+    assert sampled.pooled.won == pytest.approx(exact.pooled.won, abs=0.05)
+    assert sampled.pooled.turns == pytest.approx(exact.pooled.turns, abs=0.05)
 
 
-@pytest.mark.parametrize("exact", [None, False])
-def test_shuffled_remarks_are_those_of_others(exact, agent):
-    """The agent learns whom it met: its own remarks make it bet against whoever folds; those of others do not."""
+def test_shuffled_remarks_are_those_of_others(agent):
+    """Bets; after a fold it goes on betting, after a call it passes. Exact values by hand.
+
+    Betting folds conservative with 2/3 in both seats, aggressive with 1/3 as second player and never as first: of all
+    remarks 5/12 tell of a fold. Betting brings 0 and 0 against conservative, −1/3 and 0 against aggressive; passing 0
+    and 0 (it bets K: −1 twice; else a showdown for 1 against J or Q: +2), and −1 and −1 (it bets, we fold).
+    """
     rule = Rule(
-        lambda text: "bet" if "note fold" in text else "pass" if "note" in text else "bet",
-        lambda text: "fold" if "hidden" in text else "call",
+        lambda text: "pass" if "note call" in text else "bet", lambda text: "fold" if "hidden" in text else "call"
     )
-    pool = small(population={"train": [{"name": "conservative"}, {"name": "calling_station"}]}, trial={"episodes": 2})
-    own = agent(rule, pool, exact=exact, trials=2000)
-    others = agent(rule, pool, exact=exact, trials=2000, shuffle_remarks=True)
+    pool = [{"name": "conservative"}, {"name": "aggressive"}]
+    recipe = small(population={"train": pool}, trial={"episodes": 2})
+    own, others = agent(rule, recipe), agent(rule, recipe, shuffle_remarks=True)
     assert (own.shuffle_remarks, others.shuffle_remarks) == (False, True)
-    assert others.pooled.payoff[0] == own.pooled.payoff[0]
-    station = [result.opponents["calling_station"] for result in (own, others)]
-    assert own.opponents["calling_station"].turns[1] != pytest.approx(station[1].turns[1], abs=1e-3) or exact is None
-    assert abs(others.pooled.payoff[1] - own.pooled.payoff[1]) > 0.03
+    assert own.pooled.payoff == pytest.approx([(-1 / 3) / 4, (1 / 3 * -1 / 3 + 2 / 3 * -1 - 1) / 4])
+    assert others.pooled.payoff == pytest.approx([(-1 / 3) / 4, (5 / 12 * -1 / 3 + 7 / 12 * -1 + 7 / 12 * -1) / 4])
+    for shuffle, exact in ((False, own), (True, others)):
+        agree(agent(rule, recipe, exact=False, trials=1500, shuffle_remarks=shuffle).pooled, exact.pooled)
 
 
 @pytest.mark.parametrize("memory", ["history", "none", "history+reflection"])
@@ -223,15 +222,19 @@ def test_a_trial_that_stops_at_success_leaves_gaps(agent):
 
 def test_episodes_that_nobody_came_to(agent):
     """All trials stop at their success in the first episode."""
-    recipe = small(game={"name": "tic_tac_toe"}, trial={"restart": "replay", "stop_at_success": True, "seats": 0})
+    recipe = small(
+        game={"name": "tic_tac_toe"},
+        trial={"restart": "replay", "stop_at_success": True, "seats": 0},
+        population={"train": [{"name": "random"}], "held_out": []},
+    )
     rule = Rule(lambda text: next(cell for cell in ("b2", "a1", "c3", "a3", "c1") if free(text, cell)))
     result = agent(rule, recipe, opponents=["preferred:order=edges_first"])
     row = result.as_dict()["pooled"]
     assert (result.kind, row["trials"], row["payoff"][0]) == ("exact", 1, 1.0)
-    for name in ("payoff", "won", "drawn", "lost", "turns"):
-        assert row[name][1:] == [None, None] or row[name][1:] == (None, None)
-    assert list(row["interval"])[1:] == [None, None]
-    assert list(row["pass_at_k"]) == [1.0, 1.0, 1.0]
+    for name in ("payoff", "interval", "won", "drawn", "lost", "turns"):
+        assert row[name][1:] == (None, None)
+    assert row["by_seat"] == {"0": [1.0, None, None]}
+    assert row["pass_at_k"] == (1.0, 1.0, 1.0)
     json.dumps(result.as_dict(), allow_nan=False)
 
 
@@ -249,13 +252,12 @@ def test_an_agent_without_a_legal_answer(agent):
     result = agent(always("fold"))
     assert result.pooled.payoff == (-2.0, -2.0, -2.0)
     assert result.pooled.lost == (1.0, 1.0, 1.0)
-    actions, illegal, remarks = 4, 4, 2  # one re-prompt in the trial, then each episode is forfeited
-    assert result.pooled.invalid_share == pytest.approx(illegal / (actions + remarks))
+    assert result.pooled.invalid_share == pytest.approx(6 / 8)  # asked twice in each episode, and for two remarks
 
 
 def test_results_are_strict_json(agent):
-    for options in ({}, {"exact": False}, {"opponents": ["cfr"], "exact": False}, {"held_out": True}):
-        row = agent(adaptive(), **options).as_dict()
+    for options in ({}, {"exact": False}, {"opponents": ["cfr:iterations=50"]}, {"held_out": True}):
+        row = agent(adaptive(), small(trial={"episodes": 2}), **options).as_dict()
         assert json.loads(json.dumps(row, allow_nan=False))["pooled"]["trials"] == row["pooled"]["trials"]
         assert {"kind", "why_not_exact", "target", "iteration", "temperature", "shuffle_remarks", "actor"} <= set(row)
         assert {"episodes", "restart", "units", "opponents", "pooled", "limits", "invalid_share", "seconds"} <= set(row)
@@ -270,18 +272,19 @@ def test_limits_stand_beside_the_result(agent):
 
 
 def test_held_out_opponents(agent):
-    result = agent(always("bet"), held_out=True)
+    result = agent(always("bet"), small(trial={"episodes": 1}), held_out=True)
     assert set(result.opponents) == {"random"}
     assert result.as_dict()["opponents"]["random"]["held_out"] is True
     assert agent(always("bet")).as_dict()["opponents"]["aggressive"]["held_out"] is False
-    with pytest.raises(MageError, match="population.held_out is empty"):
+    with pytest.raises(MageError, match=r"population.held_out is empty"):
         agent(always("bet"), small(population={"train": [{"name": "random"}], "held_out": []}), held_out=True)
 
 
 def test_opponents_by_name_in_any_spelling(agent):
-    result = agent(always("bet"), opponents=["cfr", "cfr:iterations=1000", "random"])
+    recipe = small(trial={"episodes": 1})
+    result = agent(always("bet"), recipe, opponents=["cfr", "cfr:iterations=1000", "random"])
     assert list(result.opponents) == ["cfr:iterations=1000", "random"]
-    with pytest.raises(GameError, match="unknown opponent 'agressive' .did you mean 'aggressive'"):
+    with pytest.raises(GameError, match=r"unknown opponent 'agressive' .did you mean 'aggressive'"):
         agent(always("bet"), opponents=["agressive"])
     with pytest.raises(GameError, match=r"needs .*for kuhn_poker there are"):
         agent(always("bet"), opponents=["minimax"])
@@ -350,22 +353,26 @@ def test_trees_that_are_too_large(agent, monkeypatch):
 
 
 def test_random_play():
-    result = evaluate("nowhere", recipe=small(), actor="random", trials=3000)
+    result = evaluate("nowhere", recipe=small(), actor="random", trials=1500)
     assert (result.kind, result.why_not_exact) == ("sampled", "the random actor draws its own actions")
     assert (result.actor, result.iteration, result.pooled.invalid_share) == ("random", None, 0)
-    agree(result.pooled, dataclasses.replace(result.pooled, payoff=(-0.25,) * 3))
+    agree(result.pooled, dataclasses.replace(result.pooled, payoff=(-0.25,) * 3))  # by hand: test_base_model
 
 
-def test_a_run(unbroken):
+@pytest.fixture(scope="module")
+def evaluated(unbroken):
     before = fingerprint(unbroken)
     result = evaluate(unbroken)
-    assert (result.kind, result.iteration, result.target) == ("exact", 4, str(unbroken))
-    assert result.pooled.trials >= 1296
-    assert evaluate(unbroken).pooled == result.pooled
     assert fingerprint(unbroken) == before
+    return result
 
 
-def test_a_run_under_way_is_evaluated_at_its_newest_checkpoint(unbroken, tmp_path):
+def test_a_run(unbroken, evaluated):
+    assert (evaluated.kind, evaluated.iteration, evaluated.target) == ("exact", 4, str(unbroken))
+    assert evaluated.pooled.trials == 1296
+
+
+def test_a_run_under_way_is_evaluated_at_its_newest_checkpoint(unbroken, evaluated, tmp_path):
     recipe = small()
     folder = RunFolder.create(recipe, tmp_path / "run")
     with pytest.raises(MageError, match="has no checkpoint yet"):
@@ -377,14 +384,14 @@ def test_a_run_under_way_is_evaluated_at_its_newest_checkpoint(unbroken, tmp_pat
                 (path / file.name).write_bytes(file.read_bytes())
     result = evaluate(folder.path)
     assert result.iteration == 4
-    assert result.pooled == evaluate(unbroken).pooled
+    assert result.pooled == evaluated.pooled
 
 
-def test_a_model_folder_needs_a_recipe(unbroken, tmp_path):
+def test_a_model_folder_needs_a_recipe(unbroken, evaluated, tmp_path):
     model = RunFolder.open(unbroken).model_path
     with pytest.raises(MageError, match="no run folder; to evaluate a model folder, say with --recipe what is played"):
         evaluate(model)
-    assert evaluate(model, recipe=small()).pooled == evaluate(unbroken).pooled
+    assert evaluate(model, recipe=small()).pooled == evaluated.pooled
     with pytest.raises(EngineError, match="no model folder"):
         evaluate(tmp_path, recipe=small())
 

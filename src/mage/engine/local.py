@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,17 @@ class LocalEngine:
 def set_threads(threads: int) -> None:
     """How many threads PyTorch may use in this process; 0 means all cores. Sums depend on it in the last bit."""
     torch.set_num_threads(threads or os.cpu_count() or 1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread of PyTorch inside, as many as before after it."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def open_model(folder: Path) -> tuple[Any, Any]:

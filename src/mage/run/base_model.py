@@ -18,11 +18,13 @@ import numpy as np
 
 from mage.chance import derive
 from mage.engine.base import AdamParams, LossConfig
-from mage.engine.local import LocalEngine
+from mage.engine.local import LocalEngine, one_thread
 from mage.engine.tiny import tiny_model, tiny_tokenizer
 from mage.learn.data import Coefficients, training_data
 from mage.play.actors import RandomActor
 from mage.play.collect import collect
+from mage.play.game import Game
+from mage.play.games import make_game
 from mage.play.opponents.population import draw_tasks
 from mage.play.templates import compact_words
 from mage.recipe import PopulationSection, Recipe, Share
@@ -51,7 +53,8 @@ def tiny_base(recipe: Recipe) -> Path:
             parent.mkdir(parents=True, exist_ok=True)
             part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
         try:
-            engine = asyncio.run(build_tiny_base(recipe))
+            with one_thread():  # its bits must not depend on the machine's cores
+                engine = asyncio.run(build_tiny_base(recipe))
             with writing(folder):
                 engine.save_model(part)
             if not (folder / "config.json").is_file():
@@ -67,12 +70,18 @@ def starting_model(recipe: Recipe) -> Path:
     return Path(recipe.engine.model) if recipe.engine.model else tiny_base(recipe)
 
 
+def _words(recipe: Recipe, game: Game) -> list[str]:
+    """Every word the model reads or writes, in the order of its tokens."""
+    return [*compact_words(max(EPISODE_WORDS, recipe.trial.episodes)), *game.vocabulary()]
+
+
 def _identity(recipe: Recipe) -> dict[str, Any]:
     """Everything that the base depends on."""
     engine, trial = recipe.engine, recipe.trial
     return {
         "format": FORMAT,
-        "game": recipe.game.model_dump(),
+        "game": recipe.game.name,
+        "words": _words(recipe, make_game(recipe.game.name, recipe.game.dialect)),
         "trial": {name: getattr(trial, name) for name in ("episodes", "restart", "memory")},
         "shape": [engine.hidden, engine.layers, engine.heads, engine.architecture],
         "steps": engine.warmup_steps,
@@ -83,8 +92,7 @@ def _identity(recipe: Recipe) -> dict[str, Any]:
 async def build_tiny_base(recipe: Recipe) -> LocalEngine:
     """Build and warm up the tiny model of a recipe: cross-entropy on random play and true reports."""
     arena = make_arena(_random_play(recipe))
-    words = (*compact_words(max(EPISODE_WORDS, recipe.trial.episodes)), *arena.game.vocabulary())
-    tokenizer = tiny_tokenizer(words)
+    tokenizer = tiny_tokenizer(_words(recipe, arena.game))
     engine_recipe = recipe.engine
     model = tiny_model(
         len(tokenizer),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import cast
 
 from mage.chance import Dice, derive
 from mage.errors import MageError
 from mage.play.actors import Actor, match_action
-from mage.play.game import Episode, Opponent, State, TreeGame
-from mage.play.games.openspiel import TreeEpisode
+from mage.play.game import TERMINAL, Episode, Opponent, State, TreeGame
 from mage.play.records import Task
-from mage.play.trial import task_dice
+from mage.play.trial import TreeEpisode, task_dice
 from mage.run.arena import Arena
 
 YOU = "you"
@@ -92,8 +92,7 @@ async def play_opponent(
     try:
         for number in range(episodes):
             terminal.write(f"\nEpisode {number + 1} of {episodes}")
-            episode = await game.start(dice("deal", number))
-            assert isinstance(episode, TreeEpisode)
+            episode = cast(TreeEpisode, await game.start(dice("deal", number)))
             rolls = dice("opponent", number)
             while episode.seat is not None:
                 mover = person if episode.seat == seat else opponent
@@ -183,8 +182,7 @@ class WatchedGame:
     async def start(self, dice: Dice) -> Episode:
         """Start an episode of the game that is watched."""
         self.finish()
-        episode = await self._game.start(dice)
-        assert isinstance(episode, TreeEpisode)
+        episode = cast(TreeEpisode, await self._game.start(dice))
         self._current = episode
         return episode
 
@@ -198,7 +196,7 @@ class WatchedGame:
 
 def _tell(person: Person, seat: int, score: Score, episode: TreeEpisode, number: int) -> None:
     person.terminal.write(f"\nEnd of episode {number}")
-    if episode.forfeited is None:
+    if episode.state.player == TERMINAL:
         person.terminal.write("  " + person.natural.outcome(person.view(episode.state), seat).replace("\n", "\n  "))
     else:
         person.terminal.write("  The agent gave no legal move and forfeited.")
