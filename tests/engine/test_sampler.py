@@ -137,3 +137,37 @@ def test_weights_may_not_change_under_a_response(engine: LocalEngine) -> None:
         await waiting
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("when", ["new prompts", "under way"])
+def test_a_failing_forward_pass_reaches_everybody(engine: LocalEngine, when: str) -> None:
+    batcher = engine._batcher
+    compute, calls = batcher._compute, []
+
+    def failing(requests: list[object]) -> None:
+        calls.append(requests)
+        if requests and (when == "new prompts" or len(calls) > 2):
+            raise RuntimeError("out of memory")
+        compute(requests)
+
+    batcher._compute = failing
+
+    async def play() -> list[object]:
+        waiting = [engine.sample([1, 10 + n], SamplingParams(max_tokens=9), seed=n) for n in range(3)]
+        return await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), timeout=5)
+
+    results = asyncio.run(play())
+    assert [str(result) for result in results] == ["out of memory"] * 3
+    batcher._compute = compute
+    assert len(sample_all(engine, [[1, 10]])[0].tokens) > 0  # and the engine goes on
+
+
+def test_a_request_cancelled_before_its_first_step(engine: LocalEngine) -> None:
+    async def play() -> Sample:
+        doomed = asyncio.ensure_future(engine.sample([1, 10], SamplingParams(max_tokens=1), seed=1))
+        other = asyncio.ensure_future(engine.sample([1, 11], SamplingParams(max_tokens=1), seed=2))
+        await asyncio.sleep(0)
+        doomed.cancel()
+        return await asyncio.wait_for(other, timeout=5)
+
+    assert len(asyncio.run(play()).tokens) == 1

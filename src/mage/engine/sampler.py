@@ -72,6 +72,7 @@ class ContinuousBatcher:
         self._texts: dict[tuple[int, ...], str] = {}
         self._waiting: list[_Request] = []
         self._ready: list[_Request] = []
+        self._stepping: list[_Request] = []  # those of the step under way: a failure must reach them too
         self._scheduled = False
         self.computed_tokens = 0
         """Tokens that went through the model since the start."""
@@ -110,7 +111,7 @@ class ContinuousBatcher:
         try:
             self._step()
         except Exception as error:
-            failed = self._waiting + self._ready
+            failed = self._waiting + self._ready + self._stepping
             self._waiting, self._ready, self._scheduled = [], [], False
             self._plant()
             for request in failed:
@@ -126,10 +127,11 @@ class ContinuousBatcher:
 
         Responses under way need one token each, prompts many: each kind has a forward pass of its own shape.
         """
-        ready = [request for request in self._ready if not request.done.done()]
+        ready = self._stepping = [request for request in self._ready if not request.done.done()]
         self._ready = []
         self._compute(ready)
         admitted = self._admit()
+        self._stepping = ready + admitted
         self._compute(admitted)
         pending = ready + admitted
         while pending:
@@ -141,7 +143,8 @@ class ContinuousBatcher:
 
     def _admit(self) -> list[_Request]:
         """Give each waiting prompt its node, growing the tree where it is new."""
-        admitted, self._waiting = self._waiting, []
+        admitted = [request for request in self._waiting if not request.done.done()]
+        self._waiting = []
         for request in admitted:
             node = self._at.get(request.prompt)
             if node is None:
