@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from common import machine, show, write
-from runs import Job, run_all
-
 from mage.commands.recipes import load_recipe
+from runs import Job, run_all
 
 FOLDER = Path("runs/adaptation")
 

@@ -1,18 +1,20 @@
-"""One training step, end to end, beside TRL's GRPOTrainer: tokens per second and peak memory. The goal is 4 times TRL's.
+"""One training step, end to end, beside TRL's GRPOTrainer: tokens per second and peak memory. The goal: 4 times TRL's.
 
     pip install "mage-rl[bench]"
     python bench/step.py
 
-The same work on both sides: mage's tiny base of `recipes/kuhn_history.toml` in float32, 64 prompts out of played trials,
+The same work on both sides: the tiny model of `recipes/kuhn_history.toml` in float32, 64 prompts out of played trials,
 8 completions of each, all of exactly the same length (nothing ends a response) at temperature 1, a reward from the
 completion's tokens, advantages against the group's mean, one clipped policy-gradient step of AdamW on all of them; no
-KL, no entropy bonus. Prompts are token for token the same. Two lengths: 8 new tokens, what the shipped recipes allow an
-action, and 64. A new token counts once, when it has been sampled and trained on; tokens of prompts do not count. The
-first step of each process, which warms up, is not counted.
+KL, no entropy bonus. Prompts are token for token the same. Two lengths: 8 new tokens, what a recipe allows an action if
+it says nothing else, and 64. A new token counts once, when it has been sampled and trained on; tokens of prompts do not
+count. The first step of each process, which warms up, is not counted.
 
-- **mage**: `LocalEngine.sample`, `forward_backward`, `optim_step`. What shares a beginning is computed once: the prompt
-  of a group, and as much of its completions as happens to be the same. At 64 tokens all completions are different; the
-  number of different ones is reported.
+The model is the base before its warm-up, whose words are near uniform: completions are all different (their number is
+reported), so nothing is gained from equal answers, as it would be with a model that knows the form of an answer.
+
+- **mage**: `LocalEngine.sample`, `forward_backward`, `optim_step`. What shares a beginning is computed once, in sampling
+  and in training; here that is the prompt of a group.
 - **trl**: `GRPOTrainer` with generation by Transformers, in its faster settings: float32 (its default, bfloat16, is
   slower on a CPU), no gradient checkpointing (its default has it), micro-batches of 64 completions (faster than all at
   once, and less memory), no saving, no reports. `min_new_tokens` keeps the end token from being sampled.
@@ -53,7 +55,7 @@ def reward(tokens: Sequence[int]) -> float:
 
 
 def prepare(prompts: int) -> tuple[Path, list[list[int]]]:
-    """Folder of the tiny base, and prompts (token ids): contexts of random play, up to its last turn."""
+    """Folder of the tiny model, and prompts (token ids): contexts of random play, up to its last turn."""
     from mage.engine.local import LocalEngine
     from mage.play.actors import RandomActor
     from mage.play.collect import collect
@@ -62,7 +64,7 @@ def prepare(prompts: int) -> tuple[Path, list[list[int]]]:
     from mage.run.arena import make_arena
     from mage.run.base_model import starting_model
 
-    recipe = read_recipe(RECIPE)
+    recipe = read_recipe(RECIPE, ["engine.warmup_steps=0"])
     arena, folder = make_arena(recipe), starting_model(recipe)
     renderer = LocalEngine.open(folder).renderer
     actor = RandomActor(renderer=renderer, encode=renderer.encode)

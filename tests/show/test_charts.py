@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import eval_result, metrics_row
+from fake_runs import eval_result, metrics_row
 from hypothesis import given
 from hypothesis import strategies as st
 

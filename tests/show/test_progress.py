@@ -2,7 +2,7 @@ import io
 import json
 
 import pytest
-from conftest import fake_recipe, metrics_row, timings_row
+from fake_runs import fake_recipe, metrics_row, timings_row
 from rich.console import Console
 
 from mage.run.folder import RunFolder

@@ -2,7 +2,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from conftest import eval_result, fake_recipe, metrics_row, timings_row
+from fake_runs import eval_result, fake_recipe, metrics_row, timings_row
 
 from mage.play.records import EpisodeRecord, StopReason, Task, Trial, Turn
 from mage.run.folder import RunFolder
