@@ -13,8 +13,8 @@ count. The first step of each process, which warms up, is not counted.
 The model is the base before its warm-up, whose words are near uniform: completions are all different (their number is
 reported), so nothing is gained from equal answers, as it would be with a model that knows the form of an answer.
 
-- **mage**: `LocalEngine.sample`, `forward_backward`, `optim_step`. What shares a beginning is computed once, in sampling
-  and in training; here that is the prompt of a group.
+- **mage**: `LocalEngine.sample`, `forward_backward`, `optim_step`. What shares a beginning is computed once, in
+  sampling and in training; here that is the prompt of a group.
 - **trl**: `GRPOTrainer` with generation by Transformers, in its faster settings: float32 (its default, bfloat16, is
   slower on a CPU), no gradient checkpointing (its default has it), micro-batches of 64 completions (faster than all at
   once, and less memory), no saving, no reports. `min_new_tokens` keeps the end token from being sampled.
