@@ -38,7 +38,7 @@ from mage.play.memory import make_memory
 from mage.play.opponents import make_opponent
 from mage.play.opponents.policy import sample
 from mage.play.opponents.population import Population, draw_tasks, seats_of
-from mage.play.records import Phase, Result, Task, Trial
+from mage.play.records import Phase, Restart, Result, Task, Trial
 from mage.play.templates import make_prompts
 from mage.play.trial import play_trial, task_dice
 from mage.recipe import Share
@@ -61,7 +61,7 @@ def answer(legal: Sequence[str], seed: int) -> str:
 def bench_tasks(game: TreeGame, count: int) -> tuple[Task, ...]:
     """Tasks with equal shares of the game's opponents, from both seats."""
     population = Population.of([Share(name=name) for name in OPPONENTS[game.name]])
-    restart = "redeal" if game.has_chance else "replay"
+    restart: Restart = "redeal" if game.has_chance else "replay"
     seats = seats_of(game, "both")
     return draw_tasks(population, groups=count, seats=seats, episodes=EPISODES, restart=restart, seed=0, iteration=0)
 
@@ -118,7 +118,7 @@ class TextGame:
 
     def __init__(self, name: str, dialect: Dialect) -> None:
         self._game, self._prompts = make_game(name, dialect), make_prompts(dialect)
-        self._opponents = {name: make_opponent(name, self._game) for name in OPPONENTS[name]}
+        self._opponents: dict[str, Any] = {name: make_opponent(name, self._game) for name in OPPONENTS[name]}
 
     def reset(self, task: Task) -> Shown:
         """Start a trial; returns the first prompt and the legal actions."""

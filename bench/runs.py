@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MAGE = (sys.executable, "-m", "mage.cli")
+MAGE = (sys.executable, "-m", "mage")
 
 
 @dataclass(frozen=True)
