@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import statistics
 import time
 from collections.abc import Sequence
@@ -230,12 +231,9 @@ def main() -> None:
     import ray
 
     on = machine()
+    os.environ |= {"RAY_worker_maximum_startup_concurrency": str(max(options.games))}  # it warns of many actors else
     ray.init(include_dashboard=False, logging_level="ERROR", log_to_driver=False)
-    rows = []
-    for games in options.games:
-        for name in OPPONENTS:
-            row = compare(make_game(name, options.dialect), games, options)
-            rows.append(row)
+    rows = [compare(make_game(name, options.dialect), games, options) for games in options.games for name in OPPONENTS]
     ray.shutdown()
     path = write("games", on, vars(options), rows)
     cells = [(r["game"], r["games"], *r["decisions_per_second"].values(), r["ratio"]) for r in rows]

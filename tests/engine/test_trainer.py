@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from mage.engine.base import AdamParams, Datum, LossConfig, SamplingParams
+from mage.engine.forest import pack
 from mage.engine.local import LocalEngine
 from mage.engine.loss import Predicted, TokenBatch, divergence, policy_loss
-from mage.engine.merge import merge
 from mage.errors import EngineError
 
 Build = Callable[..., LocalEngine]
@@ -112,7 +112,8 @@ def test_merging_copies_changes_nothing(make_engine: Build) -> None:
     with torch.no_grad():
         engine.model.lm_head.weight.mul_(1.5)  # ratios away from 1: clipping and KL are at work
     data = [one, two, other, one]
-    assert [item.copies for item in merge(data)] == [3, 1]
+    (part,) = pack(data, 1000)
+    assert sorted(part.batch.copies.tolist()) == [1] * 5 + [3] * 5
     together = forward_backward(engine, data)
     merged = gradients(engine)
     engine.model.zero_grad()

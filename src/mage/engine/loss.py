@@ -12,7 +12,7 @@ from mage.engine.base import LossConfig
 
 @dataclass(frozen=True, slots=True)
 class TokenBatch:
-    """What the loss needs of M sampled tokens (sums over the copies of each, see `mage.engine.merge`)."""
+    """What the loss needs of M sampled tokens (sums over the copies of each, see `mage.engine.forest`)."""
 
     old_logprobs: torch.Tensor
     gain: torch.Tensor

@@ -1,17 +1,16 @@
-"""The training half of the local engine: data to padded micro-batches, forward, loss, backward, optimizer step."""
+"""The training half of the local engine: data to packed micro-batches, forward, loss, backward, optimizer step."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from mage.engine.base import AdamParams, Datum, LossConfig
-from mage.engine.loss import Predicted, TokenBatch, cross_entropy_loss, divergence, policy_loss
-from mage.engine.merge import Merged, merge
+from mage.engine.forest import Forest, Packed, pack
+from mage.engine.loss import Predicted, cross_entropy_loss, divergence, policy_loss
 from mage.errors import EngineError
 
 
@@ -39,8 +38,8 @@ class Trainer:
             raise EngineError("a KL penalty was asked for, but no reference was frozen")
         sampled = sum(int(datum.sampled.sum()) for datum in data)
         totals: dict[str, float] = {}
-        for part in _micro_batches(merge(data), self._budget):
-            seen = self._accumulate(part, loss, sampled)
+        for part in pack(data, self._budget):
+            seen = self._accumulate(data, part, loss, sampled)
             for name, value in seen.items():
                 totals[name] = (
                     max(totals.get(name, 0.0), value) if name.endswith("_max") else totals.get(name, 0) + value
@@ -51,34 +50,32 @@ class Trainer:
             means["kl"] = totals["kl"] / kl_tokens
         return means | {"tokens": float(sum(len(datum.tokens) for datum in data)), "sampled_tokens": float(sampled)}
 
-    def _accumulate(self, part: list[Merged], loss: LossConfig, sampled: int) -> dict[str, float]:
+    def _accumulate(self, data: Sequence[Datum], part: Packed, loss: LossConfig, sampled: int) -> dict[str, float]:
         """Forward and backward of one micro-batch; sums over its tokens, copies counted."""
-        tokens, chosen, batch = _tensors(part)
-        model = _predict(self._model, tokens, chosen, loss.temperature)
+        batch = part.batch
+        model = _predict(self._model, part.forest, loss.temperature)
         if loss.kind == "cross_entropy":
             total, seen = cross_entropy_loss(model, batch)
         else:
-            total, seen = policy_loss(model, self._divergence(model, tokens, chosen, batch, loss), batch, loss)
+            total, seen = policy_loss(model, self._divergence(model, part, loss), batch, loss)
             gap = (model.logprobs.detach() - batch.old_logprobs).abs()
             seen["logprob_diff_mean"], seen["logprob_diff_max"] = (gap * batch.copies).sum(), gap.max()
         if not torch.isfinite(total):
-            bad = _first_bad(model.logprobs, chosen)
-            raise EngineError(f"the loss is {total.item()}; first bad sequence: {part[bad].datum.tokens.tolist()}")
+            bad = data[part.source[_first_bad(model.logprobs)]]
+            raise EngineError(f"the loss is {total.item()}; first bad sequence: {bad.tokens.tolist()}")
         torch.autograd.backward(total / sampled)
         return {"loss": float(total.detach())} | {name: float(value) for name, value in seen.items()}
 
-    def _divergence(
-        self, model: Predicted, tokens: torch.Tensor, chosen: torch.Tensor, batch: TokenBatch, loss: LossConfig
-    ) -> torch.Tensor | None:
-        """[M] divergence from the reference; only sequences that ask for it are computed, 0 elsewhere."""
-        if not batch.kl.any():
+    def _divergence(self, model: Predicted, part: Packed, loss: LossConfig) -> torch.Tensor | None:
+        """[M] divergence from the reference; only rows that ask for it are computed, 0 elsewhere."""
+        if not part.batch.kl.any():
             return None
-        asked = torch.zeros_like(chosen, dtype=batch.kl.dtype)
-        asked[chosen] = batch.kl
-        rows = asked.any(dim=1)
-        there = (chosen & rows[:, None])[chosen]
+        width = part.forest.tokens.shape[1]
+        asking = torch.zeros(len(part.forest.tokens), dtype=torch.bool)
+        asking[(part.forest.predictor // width)[part.batch.kl > 0]] = True
+        rows, there = part.forest.of_rows(asking)
         with torch.no_grad():
-            reference = _predict(self._reference, tokens[rows], chosen[rows], loss.temperature)
+            reference = _predict(self._reference, rows, loss.temperature)
         result = torch.zeros_like(model.logprobs)
         result[there] = divergence(Predicted(model.everything[there], model.logprobs[there]), reference, loss.kl)
         return result
@@ -104,50 +101,16 @@ class Trainer:
         return {"grad_norm": float(norm)}
 
 
-def _predict(model: Any, tokens: torch.Tensor, chosen: torch.Tensor, temperature: float) -> Predicted:
-    """What `model` says where `chosen` [B, T-1]; logits are computed there only."""
-    hidden = model.get_decoder()(input_ids=tokens[:, :-1], use_cache=False).last_hidden_state
-    logits = model.get_output_embeddings()(hidden[chosen]).float()
-    return Predicted.of(logits, tokens[:, 1:][chosen], temperature)
+def _predict(model: Any, forest: Forest, temperature: float) -> Predicted:
+    """What `model` says of the sampled tokens; logits are computed there only."""
+    hidden = model.get_decoder()(
+        input_ids=forest.tokens, attention_mask=forest.visible, position_ids=forest.positions, use_cache=False
+    ).last_hidden_state
+    logits = model.get_output_embeddings()(hidden.flatten(0, 1)[forest.predictor]).float()
+    return Predicted.of(logits, forest.targets, temperature)
 
 
-def _micro_batches(data: list[Merged], budget: int) -> Iterator[list[Merged]]:
-    """Sequences of similar length together, each part at most `budget` tokens with padding (one sequence at least)."""
-    part: list[Merged] = []
-    for item in sorted(data, key=lambda item: len(item.datum.tokens)):
-        if part and len(item.datum.tokens) * (len(part) + 1) > budget:
-            yield part
-            part = []
-        part.append(item)
-    if part:
-        yield part
-
-
-def _tensors(part: list[Merged]) -> tuple[torch.Tensor, torch.Tensor, TokenBatch]:
-    """Tokens [B, T] padded on the right, mask [B, T-1] of positions whose next token was sampled, and the M tokens."""
-    lengths = np.fromiter((len(item.datum.tokens) for item in part), np.int64, len(part))
-    inside = np.arange(lengths.max()) < lengths[:, None]
-    tokens, sampled = np.zeros(inside.shape, np.int64), np.zeros(inside.shape, np.bool_)
-    tokens[inside] = np.concatenate([item.datum.tokens for item in part])
-    flat = np.concatenate([item.datum.sampled for item in part])
-    sampled[inside] = flat
-
-    def pick(arrays: list[np.ndarray[Any, Any]]) -> torch.Tensor:
-        return torch.from_numpy(np.concatenate(arrays)[flat].astype(np.float32))
-
-    batch = TokenBatch(
-        old_logprobs=pick([item.datum.logprobs for item in part]),
-        gain=pick([item.gain for item in part]),
-        loss=pick([item.loss for item in part]),
-        entropy=pick([item.entropy for item in part]),
-        kl=pick([item.kl for item in part]),
-        copies=pick([np.full(len(item.datum.tokens), item.copies) for item in part]),
-    )
-    return torch.from_numpy(tokens), torch.from_numpy(sampled[:, 1:]), batch
-
-
-def _first_bad(logprobs: torch.Tensor, chosen: torch.Tensor) -> int:
-    """Row of the first token whose log-probability is not finite (0 if the loss overflowed elsewhere)."""
-    rows = chosen.nonzero()[:, 0]
+def _first_bad(logprobs: torch.Tensor) -> int:
+    """The first token whose log-probability is not finite (0 if the loss overflowed elsewhere)."""
     bad = (~logprobs.isfinite()).nonzero()
-    return int(rows[bad[0, 0]]) if len(bad) else 0
+    return int(bad[0, 0]) if len(bad) else 0
