@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mage.cache import cache_folder
 from mage.chance import derive
 from mage.engine.base import AdamParams, LossConfig
 from mage.engine.local import LocalEngine, one_thread
@@ -31,16 +31,11 @@ from mage.recipe import PopulationSection, Recipe, Share
 from mage.run.arena import make_arena
 from mage.run.files import remove, writing
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the warm-up changes, so that older bases in the cache are not taken for new ones."""
 GROUPS, LR, LR_END = 128, 3e-3, 3e-4
 EPISODE_WORDS = 10
 """Words `ep1` to `ep10` at least are in the vocabulary, so that a base serves trials of other lengths."""
-
-
-def cache_folder() -> Path:
-    """Where built things are kept: `$MAGE_CACHE_DIR`, or `~/.cache/mage`."""
-    return Path(os.environ.get("MAGE_CACHE_DIR") or Path.home() / ".cache" / "mage")
 
 
 def tiny_base(recipe: Recipe) -> Path:
