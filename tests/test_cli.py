@@ -209,6 +209,8 @@ def test_eval_shows_the_table_and_keeps_the_result(run, lend, capsys):
     assert "0.2778" in shown
     assert "not exact: the opponent random:x=[1] cannot be enumerated" in shown
     assert run.evals() == {"aggressive-sampled-trials_9": RESULT}
+    assert cli.main(["eval", str(run.path), "--trials", "1"]) == 2
+    assert "--trials" in capsys.readouterr().err
     assert cli.main(["eval", str(run.path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == RESULT
     assert "default" in run.evals()

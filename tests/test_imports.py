@@ -1,8 +1,11 @@
 """What may import what, and what `import mage` costs."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -13,17 +16,18 @@ BASE = {"errors", "chance"}
 # For each layer what it may import of mage besides itself; a name allows all modules below it.
 LAYERS = {
     "errors": set(),
+    "cache": set(),
     "chance": set(),
     "explain": set(),
     "references": {"errors"},
     "methods": {"errors", "references"},
     "recipe": {"errors", "explain", "methods"},
-    "play": {*BASE, "references", "recipe", "engine.base"},
+    "play": {*BASE, "cache", "references", "recipe", "engine.base"},
     "learn": {*BASE, "recipe", "engine.base", "play.records"},
     "engine": {*BASE},
     "analysis": {*BASE, "play"},
 }
-OUTER = {"run", "show", "cli", "commands"}
+OUTER = {"run", "show", "cli", "commands", "__main__"}
 HEAVY = ("torch", "transformers", "numpy", "pyspiel", "pydantic", "scipy", "matplotlib", "pyarrow", "rich", "typer")
 
 
@@ -70,6 +74,17 @@ def test_layers(name):
         if not allowed(imported, {name, *LAYERS[name]})
     }
     assert not wrong
+
+
+def test_what_is_imported_is_declared():
+    """No module comes only by way of another package's dependencies, and none is declared for nothing."""
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = {name for name in ("tensorboard", "wandb") if name in project["optional-dependencies"]}
+    declared = {re.split("[<>=]", line)[0] for line in project["dependencies"]}
+    owners = packages_distributions()
+    modules = {name.split(".")[0] for path in FILES for name in imports(path)[1]} - sys.stdlib_module_names - extras
+    used = {owners[module][0].lower().replace("_", "-") for module in modules}
+    assert used == declared
 
 
 def test_learning_is_pure():

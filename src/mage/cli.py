@@ -97,7 +97,7 @@ def evaluate(
         bool | None, typer.Option("--exact/--sampled", help="Enumerate all deals, or sample them.")
     ] = None,
     temperature: Annotated[float | None, typer.Option(min=0, help="0 is greedy; default: the recipe's.")] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="Sampled trials per opponent.")] = None,
+    trials: Annotated[int | None, typer.Option(min=2, help="Sampled trials per opponent.")] = None,
     shuffle_remarks: Annotated[
         bool, typer.Option("--shuffle-remarks", help="Swap remarks among trials: is what is written used?")
     ] = False,

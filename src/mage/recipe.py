@@ -205,7 +205,7 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:
-        if self.loop.group_size == 1 and set(self.credit.baseline) & {"group"}:
+        if self.loop.group_size == 1 and "group" in self.credit.baseline:
             raise ValueError(
                 "loop.group_size = 1 leaves nothing to compare: a baseline keyed by 'group' needs at least 2"
             )
@@ -243,13 +243,14 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     return parse_recipe(data, str(path))
 
 
-def parse_recipe(data: dict[str, Any], source: str) -> Recipe:
-    """Check a recipe given as nested dictionaries; `source` names it in errors.
+def parse_recipe(data: dict[str, Any], source: str, *, resolved: bool = False) -> Recipe:
+    """Check a recipe given as nested dictionaries; `source` names it in errors. Raises RecipeError in words.
 
-    What the recipe leaves open comes from its method, then from the schema.
+    What the recipe leaves open comes from its method, then from the schema. A `resolved` one leaves nothing open, and
+    its method, which may be code that is not here, is not looked up.
     """
     try:
-        return Recipe.model_validate(_with_method(data))
+        return Recipe.model_validate(data if resolved else _with_method(data))
     except ValidationError as error:
         raise RecipeError(f"{source}: {explain(error, Recipe)}") from None
 

@@ -12,13 +12,14 @@ from collections import Counter
 import pytest
 from small import small
 
+from mage.cache import cache_folder
 from mage.engine.local import LocalEngine
 from mage.errors import RunError
 from mage.play.collect import collect
 from mage.play.opponents.population import draw_tasks
 from mage.run import base_model
 from mage.run.arena import make_arena
-from mage.run.base_model import build_tiny_base, cache_folder, starting_model, tiny_base
+from mage.run.base_model import build_tiny_base, starting_model, tiny_base
 
 BUILD = """
 import hashlib, json, sys

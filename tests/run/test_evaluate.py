@@ -8,8 +8,8 @@ from small import POOL, fingerprint, small
 from mage.engine.base import Sample
 from mage.engine.tiny import tiny_model, tiny_tokenizer
 from mage.errors import EngineError, GameError, MageError
+from mage.run import contest, exact_play
 from mage.run import evaluate as evaluate_module
-from mage.run import exact_play
 from mage.run.base_model import tiny_base
 from mage.run.evaluate import evaluate, open_trained
 from mage.run.folder import RunFolder
@@ -139,7 +139,7 @@ def test_all_trials_of_a_pair_are_certain(shuffle, restart, agent, monkeypatch):
         seen.append(found)
         return found
 
-    monkeypatch.setattr(evaluate_module, "exact_trials", watched)
+    monkeypatch.setattr(contest, "exact_trials", watched)
     recipe = small(trial={"restart": restart, "episodes": 2})
     agent(adaptive(), recipe, opponents=["random", "cfr:iterations=50", "aggressive"], shuffle_remarks=shuffle)
     (found,) = seen
@@ -218,6 +218,27 @@ def test_a_trial_that_stops_at_success_leaves_gaps(agent):
     agree(sampled.pooled, result.pooled)
     widths = [high - low for low, high in sampled.pooled.interval]
     assert widths[0] < widths[1] < widths[2]  # on ever fewer trials
+
+
+def test_shuffled_trials_that_stop_at_success_have_deals_of_their_own(agent):
+    """Episode 2 is met by who lost, with a new deal: it may not be the lost deal again."""
+    recipe = small(trial={"stop_at_success": True})
+    result = agent(always("bet"), recipe, opponents=["calling_station"], shuffle_remarks=True)
+    assert result.kind == "exact"
+    assert result.pooled.payoff == pytest.approx([0, 0, 0])
+    assert result.pooled.pass_at_k == pytest.approx([1 / 2, 3 / 4, 7 / 8])
+
+
+def test_exact_shuffled_trials_cannot_tell_pass_at_k(agent):
+    """Their episodes share one deal, which is right for each episode alone and for nothing over several."""
+    for options, known in (({}, 1), ({"exact": False, "trials": 8}, 3)):
+        scores = agent(always("bet"), opponents=["calling_station"], shuffle_remarks=True, **options).pooled
+        assert [value is not None for value in scores.pass_at_k] == [k < known for k in range(3)]
+
+
+def test_limits_are_of_trials_that_play_every_episode(agent):
+    assert agent(always("bet"), small()).limits is not None
+    assert agent(always("bet"), small(trial={"stop_at_success": True})).limits is None
 
 
 def test_episodes_that_nobody_came_to(agent):

@@ -56,6 +56,11 @@ def test_open_gives_the_recipe_back(folder):
     assert record["mage"]
 
 
+def test_a_run_opens_where_its_own_method_is_not_installed(tmp_path):
+    own = recipe().model_copy(update={"method": "not_here:METHOD"})
+    assert RunFolder.open(RunFolder.create(own, tmp_path / "own").path).recipe == own
+
+
 def test_open_says_what_is_wrong(tmp_path, folder):
     with pytest.raises(RunError, match="does not exist"):
         RunFolder.open(tmp_path / "nothing")

@@ -1,4 +1,5 @@
 import dataclasses
+import errno
 import math
 
 import numpy as np
@@ -20,7 +21,7 @@ from mage.recipe import OptimSection
 from mage.run import train as train_module
 from mage.run.arena import make_arena
 from mage.run.folder import RunFolder
-from mage.run.train import means, minibatches, schedule, train
+from mage.run.train import means, minibatches, save_model, schedule, train
 from mage.run.trial_table import TrialTable
 from mage.show.progress import Silent
 
@@ -264,6 +265,18 @@ def test_what_does_not_fit_is_refused_before_anything_starts(changes, words, tmp
     with pytest.raises(MageError, match=words):
         train(recipe, folder, progress=notes)
     assert (notes.ended, folder.metrics_path.exists()) == (0, False)
+
+
+def test_a_model_that_does_not_fit_on_the_disk_leaves_the_old_one_and_no_part(tmp_path):
+    class Full:
+        def save_model(self, folder):
+            (folder / "config.json").write_text("{")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "model").mkdir()
+    with pytest.raises(RunError, match="the disk is full"):
+        save_model(Full(), tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_schedule():

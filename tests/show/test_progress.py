@@ -46,6 +46,17 @@ def test_plain_lines_come_now_and_then_and_at_the_end(folder):
     assert "left 0s" in lines[-1]
 
 
+def test_the_curve_of_a_resumed_run_has_each_iteration_once(folder):
+    for iteration in range(1, 8):  # killed after 7, the last checkpoint was at 5
+        folder.append_metrics(metrics_row(iteration, 100))
+    display = RichProgress(Console(file=io.StringIO(), force_terminal=True))
+    display.start(folder.recipe, folder)
+    for iteration in (6, 7, 8):
+        display.iteration(metrics_row(iteration, 100), timings_row(iteration))
+    display.done()
+    assert display._last_payoffs == [metrics_row(iteration, 100)["payoff"][-1] for iteration in range(1, 9)]
+
+
 def test_the_live_display_shows_what_matters(folder):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=110, color_system=None)

@@ -30,6 +30,8 @@ def limit_command(
 def split_pool(pool: str) -> list[str]:
     """Opponents of a comma-separated list; parameters after the first belong to the opponent before them.
 
+    Raises MageError for an empty name.
+
     >>> split_pool("random, mcts:simulations=100,uct=2,minimax")
     ['random', 'mcts:simulations=100,uct=2', 'minimax']
     """

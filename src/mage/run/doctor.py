@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
+from mage.cache import cache_folder
+
 Status = Literal["ok", "warning", "problem"]
 GIB = 1024**3
 MEMORY_NEEDED = 3 * GIB
@@ -134,9 +136,7 @@ def check_disk(folder: Path) -> Check:
 
 def check_cache() -> Check:
     """The folder of what is computed once can be written."""
-    from mage.play.opponents.equilibrium import cache_dir
-
-    folder = cache_dir()
+    folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -5,29 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from mage.analysis.exact import DiceFactory, NotEnumerableError
+from mage.analysis.exact import NotEnumerableError
 from mage.analysis.limits import exact_limits
-from mage.analysis.shuffled import shuffled
-from mage.chance import Dice, SeededDice, derive
 from mage.engine.local import LocalEngine, set_threads
 from mage.errors import MageError
 from mage.explain import explain
 from mage.play.actors import Actor, RandomActor
-from mage.play.collect import collect
 from mage.play.opponents import normalise
-from mage.play.opponents.population import Population, draw_tasks
-from mage.play.records import Task, Trial
 from mage.recipe import EvalSection, Recipe
 from mage.run.arena import Arena, make_arena
-from mage.run.exact_play import Weighted, exact_trials, remark_laws
+from mage.run.contest import Contest
+from mage.run.exact_play import Weighted
 from mage.run.folder import RunFolder
-from mage.run.scores import Scores, pooled_scores
+from mage.run.scores import Scores
 
 Row = dict[str, Any]
 ActorName = Literal["model", "random"]
@@ -112,7 +108,7 @@ def evaluate(
     arena = make_arena(recipe, opponents or ())
     section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed)
     player, iteration = _actor(arena, path, folder, section.temperature, actor)
-    contest = _Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks)
+    contest = Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks)
     why_not = _why_sampled(exact, section, actor)
     found: dict[tuple[str, int], Weighted] | None = None
     if why_not is None:
@@ -145,8 +141,13 @@ def evaluate(
 
 
 def pool_limits(arena: Arena, shares: Mapping[str, float]) -> Row | None:
-    """Exact limits against `shares`, or None where the game or an opponent does not allow them."""
+    """Exact limits against `shares`; None where the game or an opponent does not allow them, or trials may stop early.
+
+    They are of agents that play every episode of a trial: who stops at a success leaves the last one to the others.
+    """
     trial = arena.recipe.trial
+    if trial.stop_at_success:
+        return None
     try:
         limits = exact_limits(
             arena.game,
@@ -161,81 +162,12 @@ def pool_limits(arena: Arena, shares: Mapping[str, float]) -> Row | None:
     return limits.as_dict()
 
 
-class _Contest:
-    """An actor, the opponents it meets by their shares, and how."""
-
-    def __init__(
-        self, arena: Arena, actor: Actor, shares: Mapping[str, float], section: EvalSection, shuffle: bool
-    ) -> None:
-        self.arena, self.actor, self.shares = arena, actor, shares
-        self.section, self.shuffle = section, shuffle
-
-    async def exactly(self) -> dict[tuple[str, int], Weighted]:
-        """All trials of each (opponent, seat) with their probabilities. Raises NotEnumerableError."""
-        return await exact_trials(self.arena, self.actor, self.shares, shuffle=self.shuffle)
-
-    async def sampled(self) -> dict[tuple[str, int], Weighted]:
-        """The recipe's number of trials per opponent, each a task of its own.
-
-        Shuffled remarks are drawn from the law of those that the agent writes in the same tasks when it reads its own.
-        """
-        own = await self._sampled(None)
-        return await self._sampled(remark_laws(self.arena, own, self.shares)) if self.shuffle else own
-
-    async def _sampled(self, laws: Sequence[Mapping[str, float]] | None) -> dict[tuple[str, int], Weighted]:
-        async def play(task: Task, member: int) -> Trial:
-            given = None if laws is None else shuffled(_remark_dice(task), laws)
-            return await self.arena.play(task, member, self.actor, given_remark=given)
-
-        tasks = self._tasks()
-        collected = await collect(tasks, 1, play)
-        if collected.dropped:
-            dropped = collected.dropped
-            raise MageError(f"{len(dropped)} of {len(tasks)} trials failed, first: {dropped[0].reason}")
-        found: dict[tuple[str, int], list[Trial]] = {}
-        for one in collected.trials:
-            found.setdefault((one.task.opponent, one.task.seat), []).append(one)
-        return {pair: [(1 / len(listed), one) for one in listed] for pair, listed in sorted(found.items())}
-
-    def _tasks(self) -> list[Task]:
-        arena, trial = self.arena, self.arena.recipe.trial
-        tasks: list[Task] = []
-        for name in self.shares:
-            drawn = draw_tasks(
-                Population((name,), (1,)),  # type: ignore[arg-type]  # a share of one
-                groups=self.section.trials,
-                seats=arena.seats,
-                episodes=trial.episodes,
-                restart=trial.restart,
-                seed=derive(self.section.seed, name),
-                iteration=0,
-            )
-            tasks += [replace(task, group=len(tasks) + index) for index, task in enumerate(drawn)]
-        return tasks
-
-    def scores(self, found: Mapping[tuple[str, int], Weighted], *, exact: bool) -> tuple[Scores, dict[str, Scores]]:
-        """Scores pooled over all opponents, and of each."""
-        episodes = self.arena.recipe.trial.episodes
-        each = {
-            name: pooled_scores({pair: found[pair] for pair in found if pair[0] == name}, {name: 1.0}, episodes, exact)
-            for name in self.shares
-        }
-        return pooled_scores(found, self.shares, episodes, exact), each
-
-
 def _section(section: EvalSection, **given: float | int | None) -> EvalSection:
     asked = {name: value for name, value in given.items() if value is not None}
     try:
         return EvalSection.model_validate(section.model_dump() | asked)
     except ValidationError as error:
         raise MageError(explain(error, EvalSection)) from None
-
-
-def _remark_dice(task: Task) -> DiceFactory:
-    def factory(kind: str, episode: int) -> Dice:
-        return SeededDice(derive(task.seed, kind, episode))
-
-    return factory
 
 
 def _shares(arena: Arena, opponents: Sequence[str] | None, held_out: bool) -> dict[str, float]:
@@ -271,7 +203,7 @@ def _actor(
 
 
 def open_trained(path: Path, folder: RunFolder | None) -> tuple[LocalEngine, int | None]:
-    """The engine of a run's newest weights, or of a model folder."""
+    """The engine of a run's newest weights, or of a model folder. Raises MageError where there are none."""
     if folder is None:
         return LocalEngine.open(path), None
     if folder.model_path.is_dir():

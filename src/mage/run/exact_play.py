@@ -22,7 +22,7 @@ async def exact_trials(
     """All trials of each (opponent, seat), probabilities summing to 1 each. Raises NotEnumerableError where too many.
 
     With `shuffle` the remarks that an episode sees come from the law of all remarks the agent writes, whatever its
-    opponent.
+    opponent; where `shares_chance` the trials are then right for each episode alone, not for several together.
     """
     pairs = [(name, seat) for name in shares for seat in arena.seats]
     own = await _all(arena, actor, pairs, None)
@@ -40,6 +40,14 @@ def remark_laws(
     """
     laws = remark_distributions(own, dict(shares), remarks_of)
     return (*laws, *[{"": 1.0}] * (arena.recipe.trial.episodes - 1 - len(laws)))
+
+
+def shares_chance(arena: Arena) -> bool:
+    """Whether shuffled trials are enumerated with one deal for all episodes, which leaves far fewer of them.
+
+    Not where a trial may stop early: who comes to the next episode then depends on the deal of the last one.
+    """
+    return not arena.recipe.trial.stop_at_success
 
 
 async def _all(
@@ -63,7 +71,7 @@ async def _pair(
     async def play(dice: DiceFactory) -> Trial:
         if laws is None:
             return await arena.play(task, 0, actor, dice=recurring(dice, trial.restart))
-        rooms = shared_chance(dice)
+        rooms = shared_chance(dice) if shares_chance(arena) else recurring(dice, trial.restart)
         return await arena.play(task, 0, actor, dice=rooms, given_remark=shuffled(rooms, laws))
 
     return await enumerate_trials(play, limit=LIMIT)

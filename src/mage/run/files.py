@@ -82,7 +82,10 @@ def read_lines(path: Path) -> list[Row]:
 
 
 def keep_lines(path: Path, last_iteration: int) -> None:
-    """Drop the rows after `last_iteration` and a half-written last line; the rows that stay keep their bytes."""
+    """Drop the rows after `last_iteration` and a half-written last line; the rows that stay keep their bytes.
+
+    Raises RunError for other damage, and if it cannot be written.
+    """
     lines = [line for line, row in _whole_lines(path) if row["iteration"] <= last_iteration]
     write_text(path, "".join(line + "\n" for line in lines))
 

@@ -66,7 +66,7 @@ class RunFolder:
     def open(cls, path: Path, recipe: Recipe | None = None) -> RunFolder:
         """Open an existing run; with `recipe`, only if it is the run's own. Raises RunError in words otherwise."""
         data = _read_record(path)
-        run = cls(path, parse_recipe(data, str(path / RECIPE)))
+        run = cls(path, parse_recipe(data, str(path / RECIPE), resolved=True))
         if recipe is not None and recipe != run.recipe:
             raise RunError(f"{path} is a run of another recipe: {_difference(run.recipe, recipe)}")
         return run
@@ -108,15 +108,15 @@ class RunFolder:
         append_line(self.timings_path, row)
 
     def metrics(self) -> list[Row]:
-        """Rows of all iterations; one cut short by a kill is left out."""
+        """Rows of all iterations; one cut short by a kill is left out. Raises RunError for other damage."""
         return read_lines(self.metrics_path)
 
     def timings(self) -> list[Row]:
-        """Times of all iterations."""
+        """Times of all iterations, read like `metrics`."""
         return read_lines(self.timings_path)
 
     def truncate_metrics(self, iteration: int) -> None:
-        """Drop metrics and timings after `iteration`: what a resumed run will write again."""
+        """Drop metrics and timings after `iteration`: what a resumed run writes again. Raises RunError if it cannot."""
         keep_lines(self.metrics_path, iteration)
         keep_lines(self.timings_path, iteration)
 
@@ -155,7 +155,7 @@ class RunFolder:
         return path
 
     def evals(self) -> dict[str, Row]:
-        """Evaluation results by name."""
+        """Evaluation results by name. Raises RunError for one that cannot be read."""
         return {path.stem: _read_json(path) for path in sorted(self.eval_path.glob("*.json"))}
 
 

@@ -33,7 +33,10 @@ class Scores:
     drawn: Numbers
     lost: Numbers
     pass_at_k: Numbers
-    """Share of trials with a win in any of the first k episodes (cumulative: beside the payoff, not instead)."""
+    """Share of trials with a win in any of the first k episodes (cumulative: beside the payoff, not instead).
+
+    None for k > 1 where exact trials with shuffled remarks share the chance of their episodes.
+    """
     turns: Numbers
     """Mean responses per episode."""
     invalid_share: float

@@ -227,9 +227,12 @@ def save_model(engine: LocalEngine, path: Path) -> None:
     with writing(path):
         remove(part)
         part.mkdir()
-        engine.save_model(part)
-        remove(path)
-        part.replace(path)
+        try:
+            engine.save_model(part)
+            remove(path)
+            part.replace(path)
+        finally:
+            remove(part)
 
 
 def means(steps: Sequence[Row], names: Sequence[str]) -> Row:

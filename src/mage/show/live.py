@@ -42,7 +42,8 @@ class RichProgress:
     def iteration(self, metrics: Row, timings: Row) -> None:
         """Draw the newest rows."""
         self._rate.add(timings["seconds"])
-        self._last_payoffs.append(metrics["payoff"][-1] or 0.0)
+        # a resumed run comes past iterations again that were read at the start
+        self._last_payoffs[metrics["iteration"] - 1 :] = [metrics["payoff"][-1] or 0.0]
         if self._live is not None:
             self._live.update(self._draw(metrics, timings))
 

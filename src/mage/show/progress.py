@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from mage.recipe import Recipe
+from mage.run.files import encode
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,8 +81,6 @@ class JsonProgress:
         self._open = False
 
     def _write(self, **row: Any) -> None:
-        from mage.run.files import encode
-
         self._stream.write(encode(row) + "\n")
         self._stream.flush()
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 import mage
 from mage.recipe import Recipe
+from mage.run.files import write_text
 from mage.run.folder import RunFolder, flatten
 from mage.run.trial_table import TrialTable
 from mage.show.charts import (
@@ -70,15 +71,13 @@ class EvalView:
 
 
 def write_report(folder: RunFolder) -> Path:
-    """Write `<run>/report.html` from what the run holds now; returns its path."""
-    from mage.run.files import write_text
-
+    """Write `<run>/report.html` from what the run holds now; returns its path. Raises RunError for damaged files."""
     write_text(folder.report_path, render_report(folder))
     return folder.report_path
 
 
 def render_report(folder: RunFolder) -> str:
-    """The page as text: the same run gives the same bytes."""
+    """The page as text: the same run gives the same bytes. Raises RunError for damaged files."""
     metrics, timings = folder.metrics(), folder.timings()
     evals = [_eval_view(name, result) for name, result in _main_first(folder.evals())]
     newest = folder.newest_trials()

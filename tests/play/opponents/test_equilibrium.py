@@ -9,7 +9,7 @@ from mage.chance import SeededDice
 from mage.play.game import PolicyOpponent
 from mage.play.games import make_game
 from mage.play.opponents import equilibrium, make_opponent
-from mage.play.opponents.equilibrium import average_policy, cache_dir, exploitability
+from mage.play.opponents.equilibrium import average_policy, exploitability
 
 
 @pytest.fixture(autouse=True)
@@ -126,11 +126,3 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, caplog):
     table = average_policy(make_game("kuhn_poker"), 10, tmp_path / "file" / "cache")
     assert len(table) == 12
     assert "cannot be written" in caplog.text
-
-
-def test_cache_folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("MAGE_CACHE_DIR", str(tmp_path))
-    assert cache_dir() == tmp_path
-    monkeypatch.delenv("MAGE_CACHE_DIR")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache_dir() == tmp_path / "home" / ".cache" / "mage"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mage.play.game import TERMINAL, State
-from mage.play.games.wording import CARDS, SEATS, Description, Wording, chips, distinct, no_rules, signed
+from mage.play.games.cards import CARDS, HIDDEN, card_sentences, card_wording
+from mage.play.games.wording import SEATS, Description, distinct
 
 PASS, BET = 0, 1
 ACTIONS = ("pass", "bet")
@@ -23,26 +24,14 @@ def verbs(betting: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def shown_card(state: State, seat: int) -> str:
-    """The other seat's card if `seat` saw it at a showdown, else `hidden`."""
+    """The other seat's card if `seat` saw it at a showdown, else `HIDDEN`."""
     cards, betting = state.history[:2], state.history[2:]
     showdown = state.player == TERMINAL and verbs(betting)[-1] != "fold"
-    return CARDS[cards[1 - seat]] if showdown else "hidden"
+    return CARDS[cards[1 - seat]] if showdown else HIDDEN
 
 
 def _betting(state: State) -> list[str]:
     return [ACTIONS[action] for action in state.history[2:]]
-
-
-def _show(state: State, seat: int) -> str:
-    return " ".join([SEATS[seat], *(CARDS[card] for card in state.history[:2][seat : seat + 1]), *_betting(state)])
-
-
-def _outcome(state: State, seat: int) -> str:
-    return " ".join([signed(state.returns[seat]), shown_card(state, seat), *_betting(state)])
-
-
-def _forfeit(state: State, seat: int, loser: int, payoff: float) -> str:
-    return " ".join([signed(payoff), "forfeit", *_betting(state)])
 
 
 def _facts(state: State, seat: int) -> tuple[str, ...]:
@@ -54,23 +43,6 @@ def _told(state: State, seat: int) -> str:
     who = ("You", "Your opponent")
     said = [f"{who[(i + seat) % 2]} {_TOLD[verb]}." for i, verb in enumerate(verbs(state.history[2:]))]
     return " ".join(said) or "Nobody has acted yet."
-
-
-def _show_told(state: State, seat: int) -> str:
-    cards = state.history[:2]
-    card = f"Your card is {CARDS[cards[seat]]}." if len(cards) > seat else "Your card has not been dealt yet."
-    return f"{card} You act {SEATS[seat]}. {_told(state, seat)}"
-
-
-def _outcome_told(state: State, seat: int) -> str:
-    card = shown_card(state, seat)
-    seen = "The opponent's card was not shown" if card == "hidden" else f"The opponent showed {card}"
-    return f"{_told(state, seat)} {seen}. You {chips(state.returns[seat])}."
-
-
-def _forfeit_told(state: State, seat: int, loser: int, payoff: float) -> str:
-    who = "You" if loser == seat else "Your opponent"
-    return f"{_told(state, seat)} {who} forfeited the hand. You {chips(payoff)}."
 
 
 def _rules(seat: int) -> str:
@@ -92,10 +64,10 @@ KUHN = Description(
     summary="three cards, one bet: the smallest game of bluffing",
     native="kuhn_poker",
     actions=ACTIONS,
-    vocabulary=(*SEATS, *CARDS, *ACTIONS, "+1", "-1", "+2", "-2", "hidden", "forfeit", "check", "fold", "call"),
+    vocabulary=(*SEATS, *CARDS, *ACTIONS, "+1", "-1", "+2", "-2", HIDDEN, "forfeit", "check", "fold", "call"),
     wordings={
-        "compact": Wording(no_rules, _show, _outcome, _forfeit),
-        "natural": Wording(_rules, _show_told, _outcome_told, _forfeit_told),
+        "compact": card_wording(_betting, shown_card),
+        "natural": card_sentences(_rules, _told, shown_card),
     },
     facts=_facts,
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mage.play.game import TERMINAL, State
-from mage.play.games.wording import CARDS, SEATS, Description, Wording, chips, distinct, no_rules, signed
+from mage.play.games.cards import CARDS, HIDDEN, card_sentences, card_wording
+from mage.play.games.wording import SEATS, Description, distinct, signed
 
 FOLD, CALL, RAISE = 0, 1, 2
 ACTIONS = ("fold", "call", "raise")
@@ -49,9 +50,9 @@ def read(history: tuple[int, ...]) -> tuple[tuple[Move, ...], int | None]:
 
 
 def shown_card(state: State, seat: int) -> str:
-    """The other seat's card if `seat` saw it at a showdown, else `hidden`."""
+    """The other seat's card if `seat` saw it at a showdown, else `HIDDEN`."""
     showdown = state.player == TERMINAL and state.history[-1] != FOLD
-    return CARDS[state.history[1 - seat]] if showdown else "hidden"
+    return CARDS[state.history[1 - seat]] if showdown else HIDDEN
 
 
 def _betting(state: State) -> list[str]:
@@ -60,18 +61,6 @@ def _betting(state: State) -> list[str]:
     if public is not None:
         words += [CARDS[public], *(ACTIONS[move.action] for move in moves if move.round == 2)]
     return words
-
-
-def _show(state: State, seat: int) -> str:
-    return " ".join([SEATS[seat], *(CARDS[card] for card in state.history[:2][seat : seat + 1]), *_betting(state)])
-
-
-def _outcome(state: State, seat: int) -> str:
-    return " ".join([signed(state.returns[seat]), shown_card(state, seat), *_betting(state)])
-
-
-def _forfeit(state: State, seat: int, loser: int, payoff: float) -> str:
-    return " ".join([signed(payoff), "forfeit", *_betting(state)])
 
 
 def _facts(state: State, seat: int) -> tuple[str, ...]:
@@ -92,23 +81,6 @@ def _told(state: State, seat: int) -> str:
         return f"Round {number}: {' '.join(said) or 'Nobody has acted yet.'}"
 
     return tell(1) if public is None else f"{tell(1)} The public card is {CARDS[public]}. {tell(2)}"
-
-
-def _show_told(state: State, seat: int) -> str:
-    cards = state.history[:2]
-    card = f"Your card is {CARDS[cards[seat]]}." if len(cards) > seat else "Your card has not been dealt yet."
-    return f"{card} You act {SEATS[seat]}. {_told(state, seat)}"
-
-
-def _outcome_told(state: State, seat: int) -> str:
-    card = shown_card(state, seat)
-    seen = "The opponent's card was not shown" if card == "hidden" else f"The opponent showed {card}"
-    return f"{_told(state, seat)} {seen}. You {chips(state.returns[seat])}."
-
-
-def _forfeit_told(state: State, seat: int, loser: int, payoff: float) -> str:
-    who = "You" if loser == seat else "Your opponent"
-    return f"{_told(state, seat)} {who} forfeited the hand. You {chips(payoff)}."
 
 
 def _rules(seat: int) -> str:
@@ -140,11 +112,11 @@ LEDUC = Description(
         *CARDS,
         *ACTIONS,
         *(signed(sign * stake) for stake in _STAKES for sign in (1, -1)),
-        *("0", "hidden", "forfeit", "check", "bet", "r1", "r2"),
+        *("0", HIDDEN, "forfeit", "check", "bet", "r1", "r2"),
     ),
     wordings={
-        "compact": Wording(no_rules, _show, _outcome, _forfeit),
-        "natural": Wording(_rules, _show_told, _outcome_told, _forfeit_told),
+        "compact": card_wording(_betting, shown_card),
+        "natural": card_sentences(_rules, _told, shown_card),
     },
     facts=_facts,
 )

@@ -194,7 +194,6 @@ class OpenSpielGame:
         self.has_chance: bool = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC
         self.perfect_information: bool = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
         self.min_utility: float = self.native.min_utility()
-        self.max_utility: float = self.native.max_utility()
         self._room = memo_limit
         self._root = Node(self, self.native.new_initial_state())
 

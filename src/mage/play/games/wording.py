@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from mage.play.game import Dialect, State
 
 SEATS = ("first", "second")
-CARDS = ("J", "Q", "K")
 
 
 @dataclass(frozen=True, slots=True)

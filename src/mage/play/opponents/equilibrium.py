@@ -16,6 +16,7 @@ from typing import Any
 
 import pyspiel
 
+from mage.cache import cache_folder
 from mage.chance import Dice
 from mage.play.game import State
 from mage.play.games.openspiel import Node, OpenSpielGame
@@ -55,18 +56,12 @@ class Equilibrium:
         return sample(self.policy(state), dice)
 
 
-def cache_dir() -> Path:
-    """Folder of what is computed once: `$MAGE_CACHE_DIR`, else `~/.cache/mage`."""
-    given = os.environ.get("MAGE_CACHE_DIR")
-    return Path(given) if given else Path.home() / ".cache" / "mage"
-
-
 def average_policy(game: OpenSpielGame, iterations: int, folder: Path | None = None) -> Table:
-    """The CFR+ average policy of `game` after `iterations`, from the cache in `folder` (default `cache_dir()`).
+    """The CFR+ average policy of `game` after `iterations`, from the cache in `folder` (default `cache_folder()`).
 
     A cache file that cannot be used is solved anew; one that cannot be written is logged and done without.
     """
-    folder = cache_dir() if folder is None else folder
+    folder = cache_folder() if folder is None else folder
     path = folder / f"cfr_plus-{game.name}-{iterations}.json"
     header = {"format": _FORMAT, "game": str(game.native), "solver": "cfr_plus", "iterations": iterations}
     table = _read(path, header)
