@@ -60,7 +60,7 @@ def prepare(prompts: int) -> tuple[Path, list[list[int]]]:
     from mage.play.actors import RandomActor
     from mage.play.collect import collect
     from mage.play.opponents.population import draw_tasks
-    from mage.recipe import read_recipe
+    from mage.recipe_file import read_recipe
     from mage.run.arena import make_arena
     from mage.run.base_model import starting_model
 

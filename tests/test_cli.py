@@ -10,7 +10,7 @@ from mage import cli
 from mage.commands import train as train_module
 from mage.commands.recipes import shipped_recipes
 from mage.errors import RunError
-from mage.recipe import parse_recipe
+from mage.recipe_file import parse_recipe
 from mage.run.folder import RunFolder
 
 ROOT = Path(__file__).parents[1]

@@ -3,7 +3,7 @@ import pytest
 from mage.errors import RecipeError
 from mage.learn.credit import assign_credit
 from mage.methods import method_defaults, methods
-from mage.recipe import parse_recipe
+from mage.recipe_file import parse_recipe
 
 NAMES = [method.name for method in methods()]
 # What sets the methods apart, from their papers: returns, advantage, division by the spread, memory

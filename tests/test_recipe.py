@@ -4,7 +4,8 @@ import pytest
 
 from mage.errors import RecipeError
 from mage.methods import methods
-from mage.recipe import Recipe, parse_recipe, read_recipe
+from mage.recipe import Recipe
+from mage.recipe_file import parse_recipe, read_recipe
 from mage.run.arena import make_arena
 
 SHIPPED = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
@@ -155,9 +156,17 @@ def test_the_method_fills_in_what_the_recipe_leaves_open():
     assert parse_recipe({}, "my.toml") == parse_recipe({"method": "mage"}, "my.toml")
 
 
+def test_grpo_divides_by_the_standard_deviation_or_is_not_grpo():
+    assert parse_recipe({"credit": {"advantage": "grpo"}}, "my.toml").credit.std
+    assert not parse_recipe({"credit": {"advantage": "reinforce"}}, "my.toml").credit.std
+    for recipe in ({"credit": {"advantage": "grpo", "std": False}}, {"method": "grpo", "credit": {"std": False}}):
+        with pytest.raises(RecipeError, match=r"credit.std = false does not fit; .* it is 'reinforce'"):
+            parse_recipe(recipe, "my.toml")
+
+
 @pytest.mark.parametrize("method", [method.name for method in methods()])
 def test_a_resolved_recipe_is_read_back_as_it_was(method):
-    recipe = parse_recipe({"method": method, "trial": {"memory": "history"}, "credit": {"std": False}}, "my.toml")
+    recipe = parse_recipe({"method": method, "trial": {"memory": "history"}}, "my.toml")
     assert parse_recipe(recipe.model_dump(mode="json"), "my.toml") == recipe
 
 

@@ -6,11 +6,12 @@ import pytest
 
 from mage.commands.limit import split_pool
 from mage.errors import GameError, MageError, RecipeError
+from mage.play.game import units_of
 from mage.play.games import make_game
 from mage.play.games.kuhn import KUHN
 from mage.play.games.openspiel import OpenSpielGame
 from mage.play.opponents import make_opponent, normalise
-from mage.recipe import parse_recipe
+from mage.recipe_file import parse_recipe
 from mage.references import is_reference, load
 from mage.run.arena import make_arena
 
@@ -47,6 +48,16 @@ def own(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     yield
     sys.modules.pop("own_things", None)
+
+
+def test_a_game_says_what_its_returns_count():
+    class Bare:
+        pass
+
+    assert units_of(make_game("own_things:GAME")) == "chips per hand"
+    assert units_of(OpenSpielGame(KUHN, "compact")) == "chips per hand"
+    assert units_of(make_game("connect_four")) == "points per game"
+    assert units_of(Bare()) == "return per episode"
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,11 @@
-"""The recipe: one typed schema for everything a run depends on, read from TOML and overridden from the command line."""
+"""The recipe: one typed schema for everything a run depends on."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-
-from mage.errors import RecipeError
-from mage.explain import explain
-from mage.methods import method_defaults
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
 AdvantageKind = Literal["reinforce", "rloo", "grpo", "gigpo"]
@@ -97,6 +90,14 @@ class CreditSection(Section):
     length_penalty: NonNegative = 0.0
     """Taken at the full token limit; grows linearly from half of it."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _grpo_divides(cls, data: Any) -> Any:
+        """With `grpo` a `std` that is left open is true: it always divides."""
+        if isinstance(data, dict) and data.get("advantage") == "grpo":
+            return {"std": True, **data}
+        return data
+
 
 class EngineSection(Section):
     """The model and what runs it."""
@@ -172,6 +173,11 @@ class EvalSection(Section):
     trials: Annotated[int, Field(ge=2)] = 384
     """Trials per opponent where the payoff is sampled; an interval needs at least 2."""
     temperature: NonNegative = 0.0
+    """0 is greedy: the most likely token, whatever `top_p` and `top_k`."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Only the most likely tokens that together have this probability are sampled; 1 means all."""
+    top_k: Annotated[int, Field(ge=0)] = 0
+    """Only so many of the most likely tokens are sampled; 0 means all."""
     exact: bool = True
     """Enumerate all deals where the game's tree and the pool allow it."""
     seed: int = 1_000_003
@@ -211,6 +217,11 @@ class Recipe(Section):
             )
         if self.credit.advantage == "rloo" and self.loop.group_size < 2:
             raise ValueError("credit.advantage = 'rloo' needs loop.group_size of at least 2")
+        if self.credit.advantage == "grpo" and not self.credit.std:
+            raise ValueError(
+                "credit.advantage = 'grpo' divides by the standard deviation: credit.std = false does not fit; "
+                "without the division it is 'reinforce'"
+            )
         trained = {share.name for share in self.population.train}
         both = sorted(trained & {share.name for share in self.population.held_out})
         if both:
@@ -228,55 +239,3 @@ class Recipe(Section):
         if self.engine.kind == "tiny" and self.game.dialect != "compact":
             raise ValueError("engine.kind = 'tiny' reads game.dialect = 'compact' only, not 'natural'")
         return self
-
-
-def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: not a TOML file ({error})") from None
-    for override in overrides:
-        _override(data, override)
-    return parse_recipe(data, str(path))
-
-
-def parse_recipe(data: dict[str, Any], source: str, *, resolved: bool = False) -> Recipe:
-    """Check a recipe given as nested dictionaries; `source` names it in errors. Raises RecipeError in words.
-
-    What the recipe leaves open comes from its method, then from the schema. A `resolved` one leaves nothing open, and
-    its method, which may be code that is not here, is not looked up.
-    """
-    try:
-        return Recipe.model_validate(data if resolved else _with_method(data))
-    except ValidationError as error:
-        raise RecipeError(f"{source}: {explain(error, Recipe)}") from None
-
-
-def _with_method(data: dict[str, Any]) -> dict[str, Any]:
-    name = data.get("method", "mage")
-    if not isinstance(name, str):
-        return data  # the schema says what is wrong with it
-    filled = dict(data)
-    for section, defaults in method_defaults(name).items():
-        given = data.get(section, {})
-        if isinstance(given, dict):
-            filled[section] = {**defaults, **given}
-    return filled
-
-
-def _override(data: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
-    if not equals or not key.strip():
-        raise RecipeError(f"override {override!r}: expected key=value, such as loop.iterations=100")
-    *sections, last = key.strip().split(".")
-    for section in sections:
-        data = data.setdefault(section, {})
-        if not isinstance(data, dict):
-            raise RecipeError(f"override {override!r}: {section} is not a section")
-    try:
-        data[last] = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        data[last] = text

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mage.analysis.exact import enumerate_trials
-from mage.analysis.shuffled import prune, remark_distributions, remarks_of, shared_chance, shuffled
+from mage.analysis.shuffled import remark_distributions, remarks_of, shared_chance, shuffled
 from mage.chance import SeededDice
 from mage.play.records import StopReason, Task, Trial, Turn
 
@@ -31,12 +31,6 @@ def test_distributions_are_pooled_over_opponents_and_seats():
     laws = remark_distributions(results, {"a": 3, "b": 1}, lambda remarks: remarks)
     assert laws == ({"blue": 0.625, "red": 0.375}, {"red": 0.75, "blue": 0.25})
     assert list(laws[0]) == ["blue", "red"]
-
-
-def test_rare_remarks_can_be_left_out():
-    law, lost = prune({"a": 0.6, "b": 0.3, "c": 0.1}, 0.2)
-    assert law == pytest.approx({"a": 2 / 3, "b": 1 / 3})
-    assert lost == pytest.approx(0.1)
 
 
 def test_shuffled_remarks_do_not_depend_on_what_was_written():

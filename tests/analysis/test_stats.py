@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage.analysis.stats import interval, paired, pass_at, probability_of_improvement, proportion
+from mage.analysis.stats import interval, paired, probability_of_improvement
 from mage.errors import MageError
 
 
@@ -31,24 +31,6 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     assert hits == pytest.approx(0.95, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [(5, 10, 0.23659, 0.76341), (0, 10, 0.0, 0.27753), (10, 10, 0.72247, 1.0), (1, 1, 0.20655, 1.0)],
-)
-def test_wilson_by_hand(successes, trials, low, high):
-    """At 0 of n the upper end is z²/(n + z²) with z² = 3.84146: 3.84146/13.84146 = .27753."""
-    assert proportion(successes, trials) == pytest.approx((successes / trials, low, high), abs=1e-5)
-
-
-@given(st.integers(1, 500), st.data())
-def test_wilson_stays_within_bounds_and_is_symmetric(trials, data):
-    successes = data.draw(st.integers(0, trials))
-    share, low, high = proportion(successes, trials)
-    assert 0 <= low <= share <= high <= 1
-    _, other_low, other_high = proportion(trials - successes, trials)
-    assert (1 - other_high, 1 - other_low) == pytest.approx((low, high))
-
-
 def test_pairs_cancel_what_they_share():
     """Differences 1, 2, 3: their interval, however much the tasks differ."""
     assert paired([101, -48, 3], [100, -50, 0]) == interval([1, 2, 3])
@@ -65,20 +47,11 @@ def test_one_of_the_two_improves(first, second):
     assert total == pytest.approx(1)
 
 
-def test_pass_at_k_counts_trials_not_episodes():
-    trials = [[False, True, True], [False, False, False], [True], [False, False, True]]
-    assert [pass_at(k, trials).mean for k in (1, 2, 3)] == [0.25, 0.5, 0.75]
-    assert pass_at(3, trials) == proportion(3, 4)
-
-
 def test_nothing_to_average_is_an_error():
     for call in (
         lambda: interval([]),
-        lambda: proportion(0, 0),
-        lambda: pass_at(1, []),
         lambda: paired([], []),
         lambda: paired([1], [1, 2]),
-        lambda: proportion(3, 2),
     ):
         with pytest.raises(MageError):
             call()

@@ -18,14 +18,15 @@ from mage.analysis.limits import MAX_BELIEFS, MAX_POSITIONS, exact_limits
 from mage.methods import methods
 from mage.play.games import make_game
 from mage.play.opponents import make_opponent
-from mage.recipe import Recipe, read_recipe
+from mage.recipe import Recipe
+from mage.recipe_file import read_recipe
 from mage.run.evaluate import evaluate
 from mage.run.exact_play import LIMIT
 from mage.run.folder import RunFolder, flatten
+from mage.run.progress import Silent
 from mage.run.scores import Scores
 from mage.run.train import train
-from mage.run.trial_table import SCHEMA
-from mage.show.progress import Silent
+from mage.run.trial_file import SCHEMA
 
 COMMANDS = typer.main.get_command(cli.app).commands
 KEYS = flatten(Recipe().model_dump())

@@ -182,6 +182,15 @@ def test_non_finite_loss_names_the_sequence(engine: LocalEngine) -> None:
         forward_backward(engine, [bad])
 
 
+def test_non_finite_loss_leaves_no_gradient(engine: LocalEngine) -> None:
+    """Of an earlier call neither: the step that would follow has nothing to apply."""
+    forward_backward(engine, [sampled_datum(engine, [1, 10], 0)])
+    with pytest.raises(EngineError, match="loss is nan"):
+        forward_backward(engine, [datum([1, 10, 12], 2, [0.0], advantage=math.nan)])
+    with pytest.raises(EngineError, match="forward_backward first"):
+        asyncio.run(engine.optim_step(AdamParams(lr=1e-3)))
+
+
 def test_non_finite_gradient_stops_the_step(engine: LocalEngine) -> None:
     forward_backward(engine, [sampled_datum(engine, [1, 10], 0)])
     engine.model.lm_head.weight.grad[0, 0] = math.inf
@@ -215,6 +224,23 @@ def test_state_round_trip_is_exact(make_engine: Build, tmp_path: Path) -> None:
     train_steps(fresh, range(3, 6))
     for name, value in engine.model.state_dict().items():
         assert torch.equal(value, fresh.model.state_dict()[name]), name
+
+
+def test_state_of_another_engine_or_model_is_refused(engine: LocalEngine, tmp_path: Path) -> None:
+    engine.freeze_reference()
+    train_steps(engine, range(1))
+    engine.save_state(tmp_path)
+    path = tmp_path / "engine.json"
+    whole = path.read_text()
+    count = sum(parameter.numel() for parameter in engine.model.parameters())
+    for damaged, words in (
+        (whole.replace("local", "remote"), r"engine\.json: a state of another engine.*'remote'"),
+        (whole.replace(str(count), "7"), rf"engine\.json: .*'parameters': 7.*there, .*'parameters': {count}.*here"),
+        (whole[:5], r"engine\.json: cannot be read"),
+    ):
+        path.write_text(damaged)
+        with pytest.raises(EngineError, match=words):
+            engine.load_state(tmp_path)
 
 
 def test_damaged_state_is_named(engine: LocalEngine, tmp_path: Path) -> None:

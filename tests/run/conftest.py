@@ -6,8 +6,8 @@ import pytest
 from small import small
 
 from mage.run.folder import RunFolder
+from mage.run.progress import Silent
 from mage.run.train import train
-from mage.show.progress import Silent
 
 
 @pytest.fixture(scope="session", autouse=True)

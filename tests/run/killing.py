@@ -24,8 +24,8 @@ from mage.engine.local import LocalEngine
 from mage.run import checkpoints, files
 from mage.run import folder as folders
 from mage.run.folder import RunFolder
+from mage.run.progress import Silent
 from mage.run.train import train
-from mage.show.progress import Silent
 
 
 def die(*_: Any, **__: Any) -> None:

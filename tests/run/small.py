@@ -6,10 +6,11 @@ import hashlib
 import json
 from pathlib import Path
 
-from mage.recipe import Recipe, parse_recipe
+from mage.recipe import Recipe
+from mage.recipe_file import parse_recipe
 from mage.run.folder import RunFolder
-from mage.run.trial_table import TrialTable
-from mage.show.progress import Silent
+from mage.run.progress import Silent
+from mage.run.trial_file import TrialFile
 
 POOL = ("conservative", "aggressive", "intermediate")
 VALUES = {
@@ -41,7 +42,7 @@ def fingerprint(path: Path) -> dict[str, str]:
     }
     digests = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
     for file in sorted(folder.trials_path.glob("*.parquet")):
-        rows = json.dumps(TrialTable(file).read()).encode()
+        rows = json.dumps(TrialFile(file).read()).encode()
         digests[f"trials {file.name}"] = hashlib.sha256(rows).hexdigest()
     return digests
 

@@ -34,7 +34,10 @@ def test_nobody_is_held_out():
         ({"population": {"train": [{"name": "agressive"}]}}, r"unknown opponent 'agressive' \(did you mean"),
         ({"population": {"held_out": [{"name": "cfr:iteration=3"}]}}, "unknown parameter 'iteration'"),
         ({"population": {"train": [{"name": "preferred"}]}}, "'preferred:order=center_first' needs tic_tac_toe"),
-        ({"population": {"train": [{"name": "random"}, {"name": "random"}], "held_out": []}}, "has 'random' twice"),
+        (
+            {"population": {"train": [{"name": "random"}, {"name": "random"}], "held_out": []}},
+            "population.train has 'random' twice",
+        ),
         (
             {"population": {"train": [{"name": "cfr"}], "held_out": [{"name": "cfr: iterations=1000"}]}},
             "population.held_out has 'cfr: iterations=1000', which is in population.train",

@@ -23,7 +23,7 @@ from mage.run.base_model import build_tiny_base, starting_model, tiny_base
 
 BUILD = """
 import hashlib, json, sys
-from mage.recipe import parse_recipe
+from mage.recipe_file import parse_recipe
 from mage.run.base_model import tiny_base
 folder = tiny_base(parse_recipe(json.loads(sys.argv[1]), "test"))
 files = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}

@@ -57,9 +57,11 @@ class Rule:
         self.renderer, self.context_length = Letters(), 10_000
         self.action, self.remark = action, remark
         self.asked = 0
+        self.params = set()
 
     async def sample(self, prompt, params, seed):
         self.asked += 1
+        self.params.add(params)
         text = "".join(map(chr, prompt))
         if "</remark>" in params.stop:
             answer = f"<remark>{self.remark(text)}</remark>"
@@ -280,8 +282,9 @@ def test_results_are_strict_json(agent):
     for options in ({}, {"exact": False}, {"opponents": ["cfr:iterations=50"]}, {"held_out": True}):
         row = agent(adaptive(), small(trial={"episodes": 2}), **options).as_dict()
         assert json.loads(json.dumps(row, allow_nan=False))["pooled"]["trials"] == row["pooled"]["trials"]
-        assert {"kind", "why_not_exact", "target", "iteration", "temperature", "shuffle_remarks", "actor"} <= set(row)
-        assert {"episodes", "restart", "units", "opponents", "pooled", "limits", "invalid_share", "seconds"} <= set(row)
+        assert {"kind", "why_not_exact", "target", "iteration", "temperature", "top_p", "top_k"} <= set(row)
+        assert {"shuffle_remarks", "actor", "episodes", "restart", "units"} <= set(row)
+        assert {"opponents", "pooled", "limits", "invalid_share", "seconds"} <= set(row)
         assert row["units"] == "chips per hand"
         assert set(row["pooled"]) == {field.name for field in dataclasses.fields(Scores)}
 
@@ -339,6 +342,14 @@ def test_the_recipe_may_ask_for_samples(agent):
     assert agent(always("bet"), small(eval={"exact": False}), exact=True).kind == "exact"
 
 
+def test_the_actor_samples_as_the_recipe_says(agent):
+    rule = always("bet")
+    section = {"temperature": 0.7, "top_p": 0.8, "top_k": 20, "trials": 2}
+    result = agent(rule, small(eval=section, trial={"episodes": 1}))
+    assert {(params.temperature, params.top_p, params.top_k) for params in rule.params} == {(0.7, 0.8, 20)}
+    assert (result.temperature, result.top_p, result.top_k) == (0.7, 0.8, 20)
+
+
 def test_the_seed_of_the_tasks(agent):
     one, same, other = (
         agent(always("bet"), exact=False, opponents=["random"], seed=seed) for seed in (None, 1_000_003, 7)
@@ -356,7 +367,7 @@ def test_what_cannot_be_enumerated_is_sampled_and_said(agent, capfd):
     )
     rule = Rule(lambda text: "b2")
     result = agent(rule, recipe)
-    assert (result.kind, result.pooled.trials, result.units) == ("sampled", 12, "return per episode")
+    assert (result.kind, result.pooled.trials, result.units) == ("sampled", 12, "points per game")
     assert "uses a generator of its own: it cannot be enumerated" in result.why_not_exact
     assert result.limits is None
     with pytest.raises(MageError, match=r"--exact: the opponent of episode 1 uses a generator of its own"):

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage.errors import RunError
-from mage.recipe import Recipe, parse_recipe
+from mage.recipe import Recipe
+from mage.recipe_file import parse_recipe
 from mage.run import files
 from mage.run.folder import RunFolder, recipe_hash
 
@@ -78,6 +79,19 @@ def test_open_says_what_is_wrong(tmp_path, folder):
     path.write_text('{"a": 1}')
     with pytest.raises(RunError, match="not the recipe of a run"):
         RunFolder.open(folder.path)
+
+
+def test_other_versions_and_threads_than_at_the_start_are_told(folder):
+    assert folder.changed_since_start() == ""
+    path = folder.path / "recipe.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"torch": "1.0", "threads": 1000}))
+    torch, threads = folder.changed_since_start().split("; ")
+    assert torch.startswith("torch 1.0 then, ")
+    assert threads.startswith("threads 1000 then, ")
+    del record["torch"], record["threads"]  # a run from before they were kept
+    path.write_text(json.dumps(record))
+    assert folder.changed_since_start() == ""
 
 
 def test_metrics_survive_a_kill_and_are_cut_to_the_checkpoint(folder):

@@ -39,6 +39,7 @@ def test_by_hand(collected):
     assert row["payoff"] == pytest.approx([2 / 4, 1 / 3, -2.0])
     assert row["payoff_by_opponent"] == {"random": [0.0, 2.0, None], "cfr": [1.0, -0.5, -2.0]}
     assert list(row["payoff_by_opponent"]) == ["cfr", "random"]  # in the same order every time
+    assert row["trials_by_opponent"] == {"cfr": 2, "random": 2}
     assert row["won"] == pytest.approx([2 / 4, 1 / 3, 0])
     assert row["drawn"] == pytest.approx([1 / 4, 1 / 3, 0])
     assert row["lost"] == pytest.approx([1 / 4, 1 / 3, 1])
@@ -53,6 +54,20 @@ def test_standard_errors_are_those_of_groups(collected):
     row = trial_metrics(collected, 3)
     spread = [math.sqrt(0.5), math.sqrt(2 * 1.25**2)]
     assert row["payoff_sem"] == pytest.approx([spread[0] / math.sqrt(2), spread[1] / math.sqrt(2), None])
+
+
+def test_standard_errors_by_opponent_are_those_of_its_groups():
+    """Group means against cfr: 1 and 3, spread √2, so an error of √2 / √2 = 1; random met one group alone."""
+    row = trial_metrics(
+        gather(
+            [trial(0, 0, [0.0], "cfr"), trial(0, 1, [2.0], "cfr")],
+            [trial(1, 0, [3.0], "cfr"), trial(1, 1, [3.0], "cfr")],
+            [trial(2, 0, [5.0]), trial(2, 1, [-5.0])],
+        ),
+        1,
+    )
+    assert row["payoff_sem_by_opponent"] == {"cfr": [pytest.approx(1.0)], "random": [None]}
+    assert row["trials_by_opponent"] == {"cfr": 4, "random": 2}
 
 
 def test_an_episode_that_nobody_played(collected):

@@ -16,8 +16,8 @@ from small import VALUES, Notes, StopAfter, Stopped, fingerprint, small
 from mage.engine.local import LocalEngine
 from mage.errors import RunError
 from mage.run.folder import RunFolder
+from mage.run.progress import Silent
 from mage.run.train import train
-from mage.show.progress import Silent
 
 KILLING = Path(__file__).with_name("killing.py")
 MOMENTS = (
@@ -63,6 +63,14 @@ def test_stopped_and_resumed_equals_unbroken(after, unbroken, tmp_path):
     )
     assert fingerprint(folder.path) == fingerprint(unbroken)
     assert iterations(folder) == [[1, 2, 3, 4]] * 2
+
+
+def test_resuming_under_another_version_is_said(tmp_path):
+    folder, notes = stopped(tmp_path / "run", 3), Notes()
+    path = folder.path / "recipe.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"torch": "1.0"}))
+    resume(folder, notes)
+    assert notes.notes[-1].startswith("not bit for bit what an unbroken run would be: torch 1.0 then, ")
 
 
 def test_stopped_in_the_middle_of_learning(unbroken, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 
 from mage.errors import RunError
 from mage.recipe import Recipe
+from mage.run import trackers
 from mage.run.folder import RunFolder
 from mage.run.trackers import open_trackers
 
@@ -35,6 +36,29 @@ def test_a_missing_package_is_said_with_what_installs_it(tmp_path, monkeypatch):
     folder = RunFolder.create(Recipe(), tmp_path / "run")
     with pytest.raises(RunError, match=r"'wandb': not installed; run: pip install 'mage-rl\[wandb\]'"):
         open_trackers(folder, ["wandb"])
+
+
+def test_wandb_that_cannot_start_is_said_and_the_others_are_closed(tmp_path, monkeypatch):
+    class Refuses:
+        @staticmethod
+        def init(**options):
+            raise ValueError("api_key not configured")
+
+    closed = []
+
+    class Open:
+        def __init__(self, folder, start):
+            pass
+
+        def close(self):
+            closed.append(True)
+
+    monkeypatch.setitem(sys.modules, "wandb", Refuses)
+    monkeypatch.setattr(trackers, "TensorBoardTracker", Open)
+    folder = RunFolder.create(Recipe(), tmp_path / "run")
+    with pytest.raises(RunError, match=r"trackers = 'wandb': it could not be started \(api_key not configured\)"):
+        open_trackers(folder, ["tensorboard", "wandb"])
+    assert closed == [True]
 
 
 def test_wandb_gets_steps_and_a_stable_id(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 import dataclasses
 import errno
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -21,15 +22,17 @@ from mage.recipe import OptimSection
 from mage.run import train as train_module
 from mage.run.arena import make_arena
 from mage.run.folder import RunFolder
+from mage.run.progress import Silent
 from mage.run.train import means, minibatches, save_model, schedule, train
-from mage.run.trial_table import TrialTable
-from mage.show.progress import Silent
+from mage.run.trial_file import TrialFile
 
 KEYS = {
     "iteration",
     "payoff",
     "payoff_sem",
     "payoff_by_opponent",
+    "payoff_sem_by_opponent",
+    "trials_by_opponent",
     "won",
     "drawn",
     "lost",
@@ -103,7 +106,7 @@ def test_another_seed_gives_other_numbers(unbroken, tmp_path):
 def test_trials_are_recorded_with_tokens_and_advantages(unbroken):
     folder = RunFolder.open(unbroken)
     assert [file.stem for file in sorted(folder.trials_path.iterdir())] == ["iteration_000002", "iteration_000004"]
-    trials = TrialTable(folder.trials_file(2)).read()
+    trials = TrialFile(folder.trials_file(2)).read()
     assert len(trials) == 24
     last = [{row["episode"]: row["reward"] for row in turns}[2] for turns in trials]
     assert np.mean(last) == pytest.approx(folder.metrics()[1]["payoff"][2])
@@ -164,7 +167,7 @@ def test_failing_groups_are_dropped_and_counted(broken, tmp_path, caplog):
         assert (row["dropped_groups"], row["trials"]) == (2, 16)
         assert set(row["payoff_by_opponent"]) == {"aggressive", "intermediate"}
         assert row["drop_reasons"] == ["member 0: RuntimeError: out of order"]
-    assert len(TrialTable(folder.trials_file(2)).read()) == 16
+    assert len(TrialFile(folder.trials_file(2)).read()) == 16
     assert "out of order; played again" in caplog.text
 
 
@@ -215,6 +218,14 @@ def test_a_mistake_is_not_played_again(broken, tmp_path):
     broken(opponent)
     recipe = small()
     with pytest.raises(MageError, match="out of order"):
+        train(recipe, RunFolder.create(recipe, tmp_path / "run"), progress=Silent())
+
+
+def test_a_missing_tracker_ends_the_run_before_the_model_is_made(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    monkeypatch.setattr(train_module, "starting_model", lambda recipe: pytest.fail("the model came first"))
+    recipe = small(trackers=["wandb"])
+    with pytest.raises(RunError, match="'wandb': not installed"):
         train(recipe, RunFolder.create(recipe, tmp_path / "run"), progress=Silent())
 
 

@@ -9,9 +9,10 @@ from mage.play.memory import make_memory
 from mage.play.opponents import make_opponent
 from mage.play.records import Task
 from mage.play.trial import play_trial
-from mage.recipe import Recipe, parse_recipe
+from mage.recipe import Recipe
+from mage.recipe_file import parse_recipe
 from mage.run.folder import RunFolder
-from mage.run.trial_table import TrialTable
+from mage.run.trial_file import TrialFile
 
 POOL = ("conservative", "aggressive", "intermediate")
 ENDS = (0.117, 0.198, 0.242)
@@ -47,6 +48,8 @@ def metrics_row(iteration, total):
         "payoff": payoff,
         "payoff_sem": [0.03] * 3,
         "payoff_by_opponent": {name: [value + 0.02 * k for value in payoff] for k, name in enumerate(POOL)},
+        "payoff_sem_by_opponent": {name: [0.05] * 3 for name in POOL},
+        "trials_by_opponent": dict.fromkeys(POOL, 341),
         "won": [0.5, 0.55, 0.6],
         "drawn": [0.0, 0.0, 0.0],
         "lost": [0.5, 0.45, 0.4],
@@ -146,7 +149,7 @@ def fill(path: Path, iterations=120, trials=60) -> RunFolder:
         folder.append_metrics(metrics_row(iteration, iterations))
         folder.append_timings(timings_row(iteration))
     pairs, words = asyncio.run(fake_trials(trials))
-    TrialTable(folder.trials_file(iterations)).write(pairs, words.texts)
+    TrialFile(folder.trials_file(iterations)).write(pairs, words.texts)
     folder.write_eval("default", eval_result())
     folder.write_eval("shuffle_remarks", eval_result(kind="sampled", shuffled=True))
     return folder

@@ -6,8 +6,9 @@ from fake_runs import fake_recipe, metrics_row, timings_row
 from rich.console import Console
 
 from mage.run.folder import RunFolder
+from mage.run.progress import Silent
 from mage.show.live import RichProgress, sparkline
-from mage.show.progress import JsonProgress, PlainProgress, Rate, Silent, choose_progress
+from mage.show.progress import JsonProgress, PlainProgress, Rate, choose_progress
 
 
 @pytest.fixture
@@ -69,6 +70,7 @@ def test_the_live_display_shows_what_matters(folder):
         assert name in shown
     payoff = metrics_row(40, 100)["payoff"][2]
     assert f"{payoff:.3f} ± 0.059" in shown
+    assert f"{payoff:.3f} ± 0.098" in shown  # of the first opponent, which has the pooled payoff
 
 
 def test_the_display_fits_where_it_is_shown():

@@ -6,7 +6,7 @@ from fake_runs import eval_result, fake_recipe, metrics_row, timings_row
 
 from mage.play.records import EpisodeRecord, StopReason, Task, Trial, Turn
 from mage.run.folder import RunFolder
-from mage.run.trial_table import TrialTable
+from mage.run.trial_file import TrialFile
 from mage.show.report import render_report, write_report
 from mage.show.trial_view import MOST_TRIALS, choose, view_trials
 
@@ -90,7 +90,7 @@ def test_the_page_is_the_same_each_time(full_run):
 @pytest.mark.parametrize("texts", [None, lambda tokens: [EVIL for _ in tokens]])
 def test_what_a_model_wrote_is_never_markup(tmp_path, texts):
     folder = RunFolder.create(fake_recipe(iterations=1), tmp_path / "run")
-    TrialTable(folder.trials_file(1)).write([(evil_trial(), [1.0])], texts)
+    TrialFile(folder.trials_file(1)).write([(evil_trial(), [1.0])], texts)
     result = eval_result()
     result["opponents"] = {EVIL: result["opponents"]["aggressive"]}
     result["why_not_exact"] = result["label"] = EVIL
@@ -129,7 +129,7 @@ def test_the_sample_shows_every_kind_before_it_repeats_one(full_run):
     def kind(turns):
         return (turns[0]["opponent"], *{turn["episode"]: turn["result"] for turn in turns}.values())
 
-    trials = TrialTable(full_run.newest_trials()).read()
+    trials = TrialFile(full_run.newest_trials()).read()
     kinds = {kind(turns) for turns in trials}
     assert len(kinds) < MOST_TRIALS < len(trials)
     seen = [kind(turns) for turns in choose(trials)]
@@ -138,7 +138,7 @@ def test_the_sample_shows_every_kind_before_it_repeats_one(full_run):
 
 
 def test_colours_are_relative_to_the_largest_advantage(full_run):
-    views = view_trials(TrialTable(full_run.newest_trials()).read())
+    views = view_trials(TrialFile(full_run.newest_trials()).read())
     tokens = [t for v in views for e in v.episodes for turn in (*e.acts, *e.reflections) for t in turn.tokens]
     assert max(token.strength for token in tokens) == 1.0
     assert {token.sign for token in tokens} == {"pos", "neg"}

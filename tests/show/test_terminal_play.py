@@ -7,7 +7,7 @@ from mage.errors import MageError
 from mage.play.actors import RandomActor
 from mage.play.games import make_game
 from mage.play.opponents import make_opponent
-from mage.recipe import parse_recipe
+from mage.recipe_file import parse_recipe
 from mage.run.arena import make_arena
 from mage.show.terminal_play import Terminal, named, play_agent, play_opponent
 

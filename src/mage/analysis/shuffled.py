@@ -46,20 +46,14 @@ def remark_distributions(
                 if episode == len(laws):
                     laws.append({})
                 laws[episode][remark] = laws[episode].get(remark, 0.0) + probability * weights[opponent]
-    return tuple(prune(law, 0.0)[0] for law in laws)
+    return tuple(_normalised(law) for law in laws)
 
 
-def prune(law: Distribution, floor: float) -> tuple[dict[str, float], float]:
-    """Leave out remarks less probable than `floor`, scale the rest to 1; returns also the probability left out.
-
-    >>> prune({"a": 0.5, "b": 0.25, "c": 0.25}, 0.3)
-    ({'a': 1.0}, 0.5)
-    """
+def _normalised(law: Distribution) -> dict[str, float]:
+    """Scaled to 1, most probable first."""
     total = sum(law.values())
-    kept = {remark: share / total for remark, share in law.items() if share / total >= floor}
-    mass = sum(kept.values())
-    ordered = sorted(kept.items(), key=lambda item: (-item[1], item[0]))
-    return {remark: share / mass for remark, share in ordered}, max(0.0, 1.0 - mass)
+    scaled = [(remark, share / total) for remark, share in law.items()]
+    return dict(sorted(scaled, key=lambda item: (-item[1], item[0])))
 
 
 def shuffled(dice: DiceFactory, laws: Sequence[Distribution]) -> GivenRemark:

@@ -1,10 +1,9 @@
-"""Statistics of sampled evaluations: means and shares with their intervals, paired comparison, pass@k."""
+"""Statistics of sampled evaluations: means with their intervals, paired comparison, probability of improvement."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -41,25 +40,6 @@ def interval(values: Values, level: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-def proportion(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Share of successes and its score interval, with p = successes/n and normal quantile z (Wilson 1927):
-
-        (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n).
-
-    It stays within [0, 1] and is not empty at 0 or n successes. Raises MageError if there are no trials.
-
-    >>> proportion(5, 10)
-    Interval(mean=0.5, low=0.236..., high=0.763...)
-    """
-    if not 0 <= successes <= trials or trials == 0:
-        raise MageError(f"{successes} successes of {trials} trials: expected at least one trial")
-    share = successes / trials
-    square = NormalDist().inv_cdf(0.5 + level / 2) ** 2 / trials
-    centre = (share + square / 2) / (1 + square)
-    half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
-    return Interval(share, min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half)))  # against rounding
-
-
 def paired(values: Values, others: Values, level: float = 0.95) -> Interval:
     """Mean difference `values` - `others` of the same tasks, with its Student interval.
 
@@ -84,20 +64,6 @@ def probability_of_improvement(values: Values, others: Values) -> float:
     """
     first, second = _checked(values)[:, None], _checked(others)[None, :]
     return float(((first > second) + 0.5 * (first == second)).mean())
-
-
-def pass_at(k: int, successes: Sequence[Sequence[bool]], level: float = 0.95) -> Interval:
-    """pass@k: share of trials with a success in any of their first k episodes, with its Wilson interval.
-
-    Args:
-        k: Number of episodes, at least 1.
-        successes: For each trial whether each of its episodes was one; a trial may have stopped early.
-        level: Of confidence.
-
-    >>> pass_at(2, [[False, True], [False, False], [True], [False, False, True]]).mean
-    0.5
-    """
-    return proportion(sum(any(trial[:k]) for trial in successes), len(successes), level)
 
 
 def _checked(values: Values) -> npt.NDArray[np.float64]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mage.commands.recipes import load_recipe
 from mage.errors import RunError
-from mage.run.files import encode
+from mage.run.files import Row, encode
 from mage.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-Row = dict[str, Any]
 
 
 def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) -> None:

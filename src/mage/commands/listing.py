@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
 
-from mage.run.files import encode
-
-Row = dict[str, Any]
+from mage.run.files import Row, encode
 
 
 def list_command(what: str, *, json: bool) -> None:

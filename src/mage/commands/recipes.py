@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mage.errors import RecipeError, unknown
-from mage.recipe import Recipe, read_recipe
+from mage.recipe import Recipe
+from mage.recipe_file import read_recipe
 
 
 def shipped_recipes() -> dict[str, Path]:

@@ -132,8 +132,13 @@ class Engine(Sampler, Protocol):
         """Accumulate the gradient of the mean per-token loss over `data`; returns means of what was seen.
 
         Keys: loss, entropy, kl, clip_fraction, ratio_mean, logprob_diff_mean and logprob_diff_max (trainer against
-        sampler), tokens, sampled_tokens. Raises EngineError at a non-finite loss, naming the first bad sequence.
+        sampler), tokens, sampled_tokens. Raises EngineError at a non-finite loss, naming the first bad sequence;
+        no gradient is left then.
         """
+        ...
+
+    def freeze_reference(self) -> None:
+        """Take the weights as they are now as the reference of the KL penalty."""
         ...
 
     async def optim_step(self, adam: AdamParams) -> dict[str, float]:
@@ -150,4 +155,8 @@ class Engine(Sampler, Protocol):
 
     def save_model(self, folder: Path) -> None:
         """Write the model and its tokenizer as a Transformers folder."""
+        ...
+
+    def token_texts(self, tokens: Sequence[int]) -> list[str]:
+        """The text of each token, for viewers."""
         ...

@@ -19,6 +19,8 @@ from mage.engine.sampler import ContinuousBatcher
 from mage.engine.trainer import Trainer
 from mage.errors import EngineError
 
+STATE = "engine.json"
+
 
 class LocalEngine:
     """All four verbs on one model. The reference of the KL penalty is the model as it was given.
@@ -79,10 +81,11 @@ class LocalEngine:
         _save(moments, folder / "optimizer.safetensors")
         if self._trainer.reference is not None:
             _save(self._trainer.reference.state_dict(), folder / "reference.safetensors")
-        (folder / "engine.json").write_text(json.dumps({"engine": "local", "parameters": len(state)}) + "\n")
+        (folder / STATE).write_text(json.dumps(self._kind()) + "\n")
 
     def load_state(self, folder: Path) -> None:
         """Take everything back that `save_state` wrote. Raises EngineError, naming the file, where it does not fit."""
+        _check_kind(folder / STATE, self._kind())
         self._batcher.forget()
         if (folder / "reference.safetensors").exists():
             self._trainer.freeze_reference()
@@ -94,6 +97,10 @@ class LocalEngine:
             entries.setdefault(int(index), {})[name] = value
         optimizer = self._trainer.optimizer
         optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
+
+    def _kind(self) -> dict[str, Any]:
+        """What a saved state must have been written by to fit."""
+        return {"engine": "local", "parameters": sum(p.numel() for p in self.model.parameters())}
 
     def save_model(self, folder: Path) -> None:
         """Write a folder that Transformers opens."""
@@ -137,6 +144,15 @@ def open_model(folder: Path) -> tuple[Any, Any]:
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # out of the mapped file: sums depend in the last bit on alignment
     return model, tokenizer
+
+
+def _check_kind(path: Path, wanted: dict[str, Any]) -> None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EngineError(f"{path}: cannot be read ({error})") from None
+    if found != wanted:
+        raise EngineError(f"{path}: a state of another engine or model: {found} there, {wanted} here")
 
 
 def _save(tensors: dict[str, torch.Tensor], path: Path) -> None:

@@ -62,6 +62,7 @@ class Trainer:
             seen["logprob_diff_mean"], seen["logprob_diff_max"] = (gap * batch.copies).sum(), gap.max()
         if not torch.isfinite(total):
             bad = data[part.source[_first_bad(model.logprobs)]]
+            self.optimizer.zero_grad()  # what micro-batches before this one left is no gradient of the whole
             raise EngineError(f"the loss is {total.item()}; first bad sequence: {bad.tokens.tolist()}")
         torch.autograd.backward(total / sampled)
         return {"loss": float(total.detach())} | {name: float(value) for name, value in seen.items()}

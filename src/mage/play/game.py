@@ -10,6 +10,7 @@ from mage.chance import Dice
 Dialect = Literal["natural", "compact"]
 CHANCE = -1
 TERMINAL = -4
+UNITS = "return per episode"
 
 
 class Episode(Protocol):
@@ -70,6 +71,11 @@ class Game(Protocol):
     def facts(self, episode: Episode, seat: int) -> tuple[str, ...]:
         """True remarks that `seat` could write about an episode that has ended, in the compact dialect ("call Q")."""
         ...
+
+
+def units_of(game: Game) -> str:
+    """What a return of `game` counts, for captions: its attribute `units` if it has one, else "return per episode"."""
+    return str(getattr(game, "units", UNITS))
 
 
 class State(Protocol):

@@ -65,13 +65,15 @@ class Arena:
 
         return play
 
-    def actor(self, sampler: Sampler, temperature: float) -> PlainActor:
-        """The recipe's actor on a model."""
+    def actor(self, sampler: Sampler, temperature: float, top_p: float = 1.0, top_k: int = 0) -> PlainActor:
+        """The recipe's actor on a model, sampled as `mage.engine.base.SamplingParams` says."""
         return PlainActor(
             sampler,
             max_action_tokens=self.recipe.trial.max_action_tokens,
             max_remark_tokens=self.recipe.trial.max_remark_tokens,
             temperature=temperature,
+            top_p=top_p,
+            top_k=top_k,
         )
 
 
@@ -79,9 +81,10 @@ def make_arena(recipe: Recipe, extra: Sequence[str] = ()) -> Arena:
     """The arena of a recipe, with opponents beyond its population by name. Raises MageError for what does not fit."""
     game = make_game(recipe.game.name, recipe.game.dialect)
     check_restart(game, recipe.trial.restart)
-    population = Population.of(recipe.population.train)
-    held_out = Population.of(recipe.population.held_out) if recipe.population.held_out else None
-    check_held_out(recipe.population.train, recipe.population.held_out)
+    train, others = recipe.population.train, recipe.population.held_out
+    population = Population.of(train, "population.train")
+    held_out = Population.of(others, "population.held_out") if others else None
+    check_held_out(train, others)
     names = dict.fromkeys((*population.names, *(held_out.names if held_out else ()), *map(normalise, extra)))
     return Arena(
         recipe=recipe,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -17,15 +17,16 @@ from mage.engine.local import LocalEngine, set_threads
 from mage.errors import MageError
 from mage.explain import explain
 from mage.play.actors import Actor, RandomActor
+from mage.play.game import units_of
 from mage.play.opponents import normalise
 from mage.recipe import EvalSection, Recipe
 from mage.run.arena import Arena, make_arena
 from mage.run.contest import Contest
 from mage.run.exact_play import Weighted
+from mage.run.files import Row
 from mage.run.folder import RunFolder
 from mage.run.scores import Scores
 
-Row = dict[str, Any]
 ActorName = Literal["model", "random"]
 
 
@@ -39,6 +40,8 @@ class EvalResult:
     target: str
     iteration: int | None
     temperature: float
+    top_p: float
+    top_k: int
     shuffle_remarks: bool
     actor: ActorName
     episodes: int
@@ -57,8 +60,9 @@ class EvalResult:
         opponents = {
             name: {"held_out": name in self.held_out, **scores.as_dict()} for name, scores in self.opponents.items()
         }
-        names = ("kind", "why_not_exact", "target", "iteration", "temperature", "shuffle_remarks", "actor")
-        row: Row = {name: getattr(self, name) for name in (*names, "episodes", "restart", "units")}
+        names = ("kind", "why_not_exact", "target", "iteration", "temperature", "top_p", "top_k")
+        more = ("shuffle_remarks", "actor", "episodes", "restart", "units")
+        row: Row = {name: getattr(self, name) for name in (*names, *more)}
         pooled = self.pooled.as_dict()
         return row | {
             "opponents": opponents,
@@ -107,7 +111,7 @@ def evaluate(
     set_threads(recipe.engine.threads)
     arena = make_arena(recipe, opponents or ())
     section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed)
-    player, iteration = _actor(arena, path, folder, section.temperature, actor)
+    player, iteration = _actor(arena, path, folder, section, actor)
     contest = Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks)
     why_not = _why_sampled(exact, section, actor)
     found: dict[tuple[str, int], Weighted] | None = None
@@ -127,11 +131,13 @@ def evaluate(
         target=str(target),
         iteration=iteration,
         temperature=section.temperature,
+        top_p=section.top_p,
+        top_k=section.top_k,
         shuffle_remarks=shuffle_remarks,
         actor=actor,
         episodes=recipe.trial.episodes,
         restart=recipe.trial.restart,
-        units="chips per hand" if "poker" in arena.game.name else "return per episode",
+        units=units_of(arena.game),
         opponents=scores[1],
         held_out=frozenset(arena.held_out.names) if arena.held_out else frozenset(),
         pooled=scores[0],
@@ -193,13 +199,13 @@ def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName) -> 
 
 
 def _actor(
-    arena: Arena, path: Path, folder: RunFolder | None, temperature: float, actor: ActorName
+    arena: Arena, path: Path, folder: RunFolder | None, section: EvalSection, actor: ActorName
 ) -> tuple[Actor, int | None]:
     """The actor and the iteration it comes from (of a run)."""
     if actor == "random":
         return RandomActor(reports=True), None
     engine, iteration = open_trained(path, folder)
-    return arena.actor(engine, temperature), iteration
+    return arena.actor(engine, section.temperature, section.top_p, section.top_k), iteration
 
 
 def open_trained(path: Path, folder: RunFolder | None) -> tuple[LocalEngine, int | None]:

@@ -1,6 +1,6 @@
 """The run folder: where a run keeps its recipe, metrics, trials, checkpoints, evaluations and report.
 
-recipe.json          the resolved recipe, its hash, the version that wrote it
+recipe.json          the resolved recipe, its hash, versions and threads it began with
 metrics.jsonl        one object per iteration, without times: equal runs have equal bytes
 timings.jsonl        seconds and tokens per second, one object per iteration
 trials/              every prompt, response, log-prob and advantage (Parquet)
@@ -18,12 +18,14 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import mage
 from mage.errors import RunError
-from mage.recipe import Recipe, parse_recipe
+from mage.recipe import Recipe
+from mage.recipe_file import parse_recipe
 from mage.run import checkpoints
 from mage.run.checkpoints import Checkpoint
 from mage.run.files import Row, append_line, encode, keep_lines, read_lines, remove, sync, write_text, writing
@@ -58,14 +60,14 @@ class RunFolder:
             with writing(inner):
                 inner.mkdir(exist_ok=True)
         data = recipe.model_dump(mode="json")
-        record = {"mage": mage.__version__, "sha256": recipe_hash(data), "recipe": data}
+        record = {**_made_with(recipe), "sha256": recipe_hash(data), "recipe": data}
         write_text(folder / RECIPE, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
         return run
 
     @classmethod
     def open(cls, path: Path, recipe: Recipe | None = None) -> RunFolder:
         """Open an existing run; with `recipe`, only if it is the run's own. Raises RunError in words otherwise."""
-        data = _read_record(path)
+        data = _read_record(path)["recipe"]
         run = cls(path, parse_recipe(data, str(path / RECIPE), resolved=True))
         if recipe is not None and recipe != run.recipe:
             raise RunError(f"{path} is a run of another recipe: {_difference(run.recipe, recipe)}")
@@ -75,6 +77,17 @@ class RunFolder:
     def is_run(path: Path) -> bool:
         """Whether `path` holds a run (has a recipe.json)."""
         return (path / RECIPE).is_file()
+
+    def changed_since_start(self) -> str:
+        """In what versions or threads differ now from those the run began with; empty if in nothing.
+
+        Such runs go on, but their numbers are no longer bit for bit those of an unbroken run.
+        """
+        record = _read_record(self.path)
+        now = _made_with(self.recipe)
+        return "; ".join(
+            f"{name} {record[name]} then, {now[name]} now" for name in now if record.get(name, now[name]) != now[name]
+        )
 
     def discard_unused(self) -> None:
         """Remove the folder if not one iteration has been run in it: a recipe that was refused leaves nothing."""
@@ -198,7 +211,13 @@ def _read_record(path: Path) -> dict[str, Any]:
     data: dict[str, Any] = record["recipe"]
     if recipe_hash(data) != record["sha256"]:
         raise RunError(f"{file} was changed after the run began (its hash differs): start a new run instead")
-    return data
+    return record
+
+
+def _made_with(recipe: Recipe) -> dict[str, Any]:
+    """What the last bits of a run's numbers depend on besides its recipe."""
+    threads = recipe.engine.threads or os.cpu_count() or 1
+    return {"mage": mage.__version__, "torch": metadata.version("torch"), "threads": threads}
 
 
 def _read_json(path: Path) -> Row:

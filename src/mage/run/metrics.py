@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mage.play.collect import Collected
+from mage.play.collect import Collected, Group
 from mage.play.records import Trial
+from mage.run.files import Row
 
-Row = dict[str, Any]
+Played = TypeVar("Played", Trial, Group)
 
 
 def trial_metrics(collected: Collected, episodes: int) -> Row:
@@ -23,12 +24,16 @@ def trial_metrics(collected: Collected, episodes: int) -> Row:
     trials = collected.trials
     rewards = reward_table(trials, episodes)
     turns = [turn for trial in trials for turn in trial.turns]
+    groups = by_opponent(collected.groups)
+    met = by_opponent(trials)
     return {
         "payoff": _means(rewards),
-        "payoff_sem": _standard_errors(_group_means(collected, episodes)),
-        "payoff_by_opponent": {
-            name: _means(reward_table(members, episodes)) for name, members in sorted(by_opponent(trials).items())
+        "payoff_sem": _standard_errors(_group_means(collected.groups, episodes)),
+        "payoff_by_opponent": {name: _means(reward_table(members, episodes)) for name, members in met.items()},
+        "payoff_sem_by_opponent": {
+            name: _standard_errors(_group_means(members, episodes)) for name, members in groups.items()
         },
+        "trials_by_opponent": {name: len(members) for name, members in met.items()},
         **result_shares(trials, episodes),
         "trials": len(trials),
         "dropped_groups": len(collected.dropped),
@@ -40,12 +45,12 @@ def trial_metrics(collected: Collected, episodes: int) -> Row:
     }
 
 
-def by_opponent(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
-    """Trials by the opponent they were played against."""
-    groups: dict[str, list[Trial]] = defaultdict(list)
-    for trial in trials:
-        groups[trial.task.opponent].append(trial)
-    return dict(groups)
+def by_opponent(played: Sequence[Played]) -> dict[str, list[Played]]:
+    """Trials or groups by the opponent they were played against, opponents in the order of their names."""
+    found: dict[str, list[Played]] = defaultdict(list)
+    for one in played:
+        found[one.task.opponent].append(one)
+    return dict(sorted(found.items()))
 
 
 def reward_table(trials: Sequence[Trial], episodes: int) -> npt.NDArray[np.float64]:
@@ -67,9 +72,9 @@ def result_shares(trials: Sequence[Trial], episodes: int) -> Row:
     return shares
 
 
-def _group_means(collected: Collected, episodes: int) -> npt.NDArray[np.float64]:
+def _group_means(groups: Sequence[Group], episodes: int) -> npt.NDArray[np.float64]:
     """[groups, N] mean rewards: members of a group share their task, so only groups are independent."""
-    means = [_means(reward_table(group.trials, episodes)) for group in collected.groups]
+    means = [_means(reward_table(group.trials, episodes)) for group in groups]
     return np.array(means, dtype=np.float64).reshape(len(means), episodes)
 
 

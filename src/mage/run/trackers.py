@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mage.errors import RunError
+from mage.run.files import Row
 
 if TYPE_CHECKING:
     from mage.run.folder import RunFolder
-
-Row = dict[str, Any]
 
 
 class Tracker(Protocol):
@@ -51,14 +51,17 @@ class WandbTracker:
 
     def __init__(self, folder: RunFolder, start: int) -> None:
         wandb: Any = _need("wandb")
-        self._run = wandb.init(
-            project="mage",
-            name=folder.path.name,
-            dir=str(folder.path),
-            config=folder.recipe.model_dump(mode="json"),
-            id=hashlib.sha256(str(folder.path.resolve()).encode()).hexdigest()[:16],
-            resume="allow",
-        )
+        try:
+            self._run = wandb.init(
+                project="mage",
+                name=folder.path.name,
+                dir=str(folder.path),
+                config=folder.recipe.model_dump(mode="json"),
+                id=hashlib.sha256(str(folder.path.resolve()).encode()).hexdigest()[:16],
+                resume="allow",
+            )
+        except Exception as error:  # wandb's own kinds: not logged in, no network, a server that refuses
+            raise RunError(f"trackers = 'wandb': it could not be started ({error})") from error
 
     def log(self, iteration: int, metrics: Row, timings: Row) -> None:
         """All numbers of an iteration in one step."""
@@ -72,10 +75,17 @@ class WandbTracker:
 def open_trackers(folder: RunFolder, names: Sequence[str], start: int = 1) -> list[Tracker]:
     """The trackers that a recipe asks for; `start` is the first iteration to come, later records are superseded.
 
-    Raises RunError if a package is missing, before anything starts.
+    Raises RunError if a package is missing or a tracker cannot be started; those opened before are closed.
     """
     kinds: dict[str, Callable[[RunFolder, int], Tracker]] = {"tensorboard": TensorBoardTracker, "wandb": WandbTracker}
-    return [kinds[name](folder, start) for name in names]
+    trackers: list[Tracker] = []
+    with ExitStack() as opened:
+        for name in names:
+            tracker = kinds[name](folder, start)
+            opened.callback(tracker.close)
+            trackers.append(tracker)
+        opened.pop_all()
+    return trackers
 
 
 def scalars(row: Row, prefix: str = "") -> Iterator[tuple[str, float]]:

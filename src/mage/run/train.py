@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from mage.engine.base import AdamParams, Datum, LossConfig
+from mage.engine.base import AdamParams, Datum, Engine, LossConfig
 from mage.engine.local import LocalEngine, set_threads
 from mage.errors import MageError, RunError
 from mage.learn.credit import Credit, assign_credit
@@ -25,14 +24,12 @@ from mage.recipe import OptimSection, Recipe
 from mage.run.arena import Arena, make_arena
 from mage.run.base_model import starting_model
 from mage.run.checkpoints import Checkpoint
-from mage.run.files import remove, writing
+from mage.run.files import Row, remove, sync, writing
 from mage.run.folder import RunFolder
 from mage.run.metrics import trial_metrics
+from mage.run.progress import ProgressSink
 from mage.run.trackers import Tracker, open_trackers
-from mage.run.trial_table import TrialTable
-from mage.show.progress import ProgressSink
-
-Row = dict[str, Any]
+from mage.run.trial_file import TrialFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,12 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
             if checkpoint and checkpoint.iteration == recipe.loop.iterations:
                 progress.note(f"the run is complete: all {recipe.loop.iterations} iterations are done")
                 return
-            engine = _open_engine(recipe, progress)
-            start = _restore(folder, engine, checkpoint, progress) if resume else 0
+            start = checkpoint.iteration if checkpoint else 0
             trackers = open_trackers(folder, recipe.trackers, start + 1)
             try:
+                engine = _open_engine(recipe, progress)
+                if resume:
+                    _restore(folder, engine, checkpoint, progress)
                 asyncio.run(_Run(arena, engine, folder, progress, trackers).iterations(start))
             finally:
                 for tracker in trackers:
@@ -98,7 +97,7 @@ def collector_paused() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _open_engine(recipe: Recipe, progress: ProgressSink) -> LocalEngine:
+def _open_engine(recipe: Recipe, progress: ProgressSink) -> Engine:
     """The model a run starts from; it is the reference of the KL penalty too."""
     section = recipe.engine
     if section.model is None:
@@ -109,21 +108,23 @@ def _open_engine(recipe: Recipe, progress: ProgressSink) -> LocalEngine:
     return engine
 
 
-def _restore(folder: RunFolder, engine: LocalEngine, checkpoint: Checkpoint | None, progress: ProgressSink) -> int:
-    """Take up the last checkpoint; returns the number of iterations done. Later metrics are dropped."""
+def _restore(folder: RunFolder, engine: Engine, checkpoint: Checkpoint | None, progress: ProgressSink) -> None:
+    """Take up the last checkpoint; later metrics are dropped. Says if versions or threads are others than before."""
     done = 0 if checkpoint is None else checkpoint.iteration
     if checkpoint is not None:
         engine.load_state(checkpoint.path)
     folder.truncate_metrics(done)
     progress.note(f"resumed after iteration {done}" if done else "no checkpoint yet: starting from the beginning")
-    return done
+    changed = folder.changed_since_start()
+    if changed:
+        progress.note(f"not bit for bit what an unbroken run would be: {changed}")
 
 
 class _Run:
     """One run under way."""
 
     def __init__(
-        self, arena: Arena, engine: LocalEngine, folder: RunFolder, progress: ProgressSink, trackers: Sequence[Tracker]
+        self, arena: Arena, engine: Engine, folder: RunFolder, progress: ProgressSink, trackers: Sequence[Tracker]
     ) -> None:
         self.arena, self.engine, self.folder = arena, engine, folder
         self.progress, self.trackers = progress, trackers
@@ -208,7 +209,7 @@ class _Run:
         self.folder.append_metrics(metrics)
         self.folder.append_timings(timings)
         if last or (loop.record_trials_every and done % loop.record_trials_every == 0):
-            table = TrialTable(self.folder.trials_file(done))
+            table = TrialFile(self.folder.trials_file(done))
             advantages = [turns.tolist() for turns in credit.advantages]
             table.write(zip(collected.trials, advantages, strict=True), self.engine.token_texts)
         if last:
@@ -221,7 +222,7 @@ class _Run:
         self.progress.iteration(metrics, timings)
 
 
-def save_model(engine: LocalEngine, path: Path) -> None:
+def save_model(engine: Engine, path: Path) -> None:
     """Write the model as a Transformers folder, whole or not at all. Raises RunError if it cannot be written."""
     part = path.with_name(f".{path.name}.partial")
     with writing(path):
@@ -229,8 +230,11 @@ def save_model(engine: LocalEngine, path: Path) -> None:
         part.mkdir()
         try:
             engine.save_model(part)
+            for file in (*part.iterdir(), part):
+                sync(file)
             remove(path)
             part.replace(path)
+            sync(path.parent)
         finally:
             remove(part)
 

@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-Row = dict[str, Any]
+from mage.run.files import Row
+
 Floats = npt.NDArray[np.float64]
 
 INK, MUTED, GRID, BAD = "#1d2430", "#667080", "#e3e6ea", "#b4442c"

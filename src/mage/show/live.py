@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from mage.recipe import Recipe
+from mage.run.files import Row
 from mage.show.progress import Rate, duration
 
 if TYPE_CHECKING:
     from mage.run.folder import RunFolder
 
-Row = dict[str, Any]
 SPARKS = "▁▂▃▄▅▆▇█"
 
 
@@ -83,7 +83,8 @@ def payoff_table(metrics: Row) -> Table:
         table.add_column(f"episode {episode + 1}", justify="right")
     table.add_column("won / drawn / lost", justify="right")
     for name, payoff in metrics["payoff_by_opponent"].items():
-        table.add_row(Text(name), *(_cell(value) for value in payoff), "")
+        errors = metrics["payoff_sem_by_opponent"][name]
+        table.add_row(Text(name), *map(_cell, payoff, errors), "")
     shares = [metrics[key][-1] for key in ("won", "drawn", "lost")]
     wins = " / ".join("–" if share is None else f"{share:.0%}" for share in shares)
     pooled = zip(metrics["payoff"], metrics["payoff_sem"], strict=True)

@@ -5,53 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mage.recipe import Recipe
-from mage.run.files import encode
+from mage.run.files import Row, encode
+from mage.run.progress import ProgressSink
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from mage.run.folder import RunFolder
-
-Row = dict[str, Any]
-
-
-class ProgressSink(Protocol):
-    """What a run tells while it goes on. Calls come in this order: start, then iterations and notes, then done."""
-
-    def start(self, recipe: Recipe, folder: RunFolder) -> None:
-        """A run begins or goes on."""
-        ...
-
-    def iteration(self, metrics: Row, timings: Row) -> None:
-        """An iteration is complete: its rows as they stand in metrics.jsonl and timings.jsonl."""
-        ...
-
-    def note(self, text: str) -> None:
-        """Something worth a line: a base model being built, a checkpoint skipped."""
-        ...
-
-    def done(self) -> None:
-        """The run has ended or failed: the terminal is given back. A second call does nothing."""
-        ...
-
-
-class Silent:
-    """Shows nothing: for tests and for use as a library."""
-
-    def start(self, recipe: Recipe, folder: RunFolder) -> None:
-        """Nothing."""
-
-    def iteration(self, metrics: Row, timings: Row) -> None:
-        """Nothing."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
-
-    def done(self) -> None:
-        """Nothing."""
 
 
 class JsonProgress:

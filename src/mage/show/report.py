@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 import mage
 from mage.recipe import Recipe
-from mage.run.files import write_text
+from mage.run.files import Row, write_text
 from mage.run.folder import RunFolder, flatten
-from mage.run.trial_table import TrialTable
+from mage.run.trial_file import TrialFile
 from mage.show.charts import (
     adaptation_figure,
     eval_label,
@@ -28,7 +28,6 @@ from mage.show.trial_view import view_trials
 
 __all__ = ["adaptation_figure", "render_report", "write_report"]
 
-Row = dict[str, Any]
 TRACES = (
     ("entropy", "Entropy", (("entropy", "all tokens"),), False),
     ("kl", "KL to the start", (("kl", "KL"),), False),
@@ -81,7 +80,7 @@ def render_report(folder: RunFolder) -> str:
     metrics, timings = folder.metrics(), folder.timings()
     evals = [_eval_view(name, result) for name, result in _main_first(folder.evals())]
     newest = folder.newest_trials()
-    trials = view_trials(TrialTable(newest).read()) if newest else []
+    trials = view_trials(TrialFile(newest).read()) if newest else []
     return (
         _environment()
         .get_template("report.html.j2")

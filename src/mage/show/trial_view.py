@@ -70,7 +70,7 @@ class TrialView:
 
 
 def view_trials(trials: Sequence[Turns]) -> list[TrialView]:
-    """A sample of `trials` (as `TrialTable.read` gives them) that shows every opponent and every pattern of results."""
+    """A sample of `trials` (as `TrialFile.read` gives them) that shows every opponent and every pattern of results."""
     chosen = list(choose(trials))
     scale = max((abs(value) for turns in chosen for turn in turns for value in turn["advantages"]), default=0.0) or 1.0
     return [_trial(turns, scale) for turns in chosen]

@@ -47,4 +47,5 @@ CONNECT_FOUR = Description(
         "natural": board_sentences(_rules, _draw, ACTIONS, "dropped into"),
     },
     facts=board_facts(ACTIONS),
+    units="points per game",
 )

@@ -70,4 +70,5 @@ KUHN = Description(
         "natural": card_sentences(_rules, _told, shown_card),
     },
     facts=_facts,
+    units="chips per hand",
 )

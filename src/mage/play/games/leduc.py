@@ -119,4 +119,5 @@ LEDUC = Description(
         "natural": card_sentences(_rules, _told, shown_card),
     },
     facts=_facts,
+    units="chips per hand",
 )

@@ -189,6 +189,7 @@ class OpenSpielGame:
         self.description = description
         self.wording = description.wordings[dialect]
         self.name = description.name
+        self.units = description.units
         self.dialect: Dialect = dialect
         self.seats: int = self.native.num_players()
         self.has_chance: bool = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC

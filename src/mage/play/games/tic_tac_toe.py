@@ -9,15 +9,17 @@ from mage.play.games.wording import SEATS, Description
 ACTIONS = tuple(column + row for row in "123" for column in "abc")
 
 
-def _rows(state: State) -> list[list[str]]:
-    cells = ["."] * 9
+def _rows(state: State, empty: tuple[str, ...] = ACTIONS) -> list[list[str]]:
+    """The board row by row. The compact dialect calls an empty cell by its name: what can be said stands there."""
+    cells = list(empty)
     for turn, action in enumerate(state.history):
         cells[action] = MARKS[turn % 2]
     return [cells[0:3], cells[3:6], cells[6:9]]
 
 
 def _draw(state: State) -> str:
-    lines = [f"{number} {' '.join(row)}" for number, row in enumerate(_rows(state), start=1)]
+    rows = _rows(state, (".",) * 9)
+    lines = [f"{number} {' '.join(row)}" for number, row in enumerate(rows, start=1)]
     return "\n".join(["  a b c", *lines])
 
 
@@ -37,10 +39,11 @@ TIC_TAC_TOE = Description(
     summary="three in a row on a board of 3 by 3",
     native="tic_tac_toe",
     actions=ACTIONS,
-    vocabulary=(*SEATS, ".", *MARKS, *ACTIONS, "won", "lost", "drawn", "forfeit", "took"),
+    vocabulary=(*SEATS, *MARKS, *ACTIONS, "won", "lost", "drawn", "forfeit", "took"),
     wordings={
         "compact": board_wording(_rows, ACTIONS),
         "natural": board_sentences(_rules, _draw, ACTIONS, "took"),
     },
     facts=board_facts(ACTIONS),
+    units="points per game",
 )

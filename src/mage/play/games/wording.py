@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mage.play.game import Dialect, State
+from mage.play.game import UNITS, Dialect, State
 
 SEATS = ("first", "second")
 
@@ -40,6 +40,8 @@ class Description:
     wordings: Mapping[Dialect, Wording]
     facts: Callable[[State, int], tuple[str, ...]]
     """True remarks `seat` could make of an episode that ended in `state` (not terminal: it was forfeited)."""
+    units: str = UNITS
+    """What a return counts, for captions."""
 
 
 def no_rules(seat: int) -> str:

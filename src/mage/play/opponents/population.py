@@ -31,19 +31,19 @@ class Population:
     """Positive, sum exactly to 1."""
 
     @classmethod
-    def of(cls, shares: Iterable[Share]) -> Population:
-        """A population from a recipe's list, or anything with `name` and `share`.
+    def of(cls, shares: Iterable[Share], key: str = "population") -> Population:
+        """A population from a recipe's list, or anything with `name` and `share`; `key` names the list in errors.
 
         Raises RecipeError for an empty list or an opponent given twice (in whatever spelling), GameError for an unknown
         opponent.
         """
         listed = list(shares)
         if not listed:
-            raise RecipeError("the population is empty: at least one opponent is needed")
+            raise RecipeError(f"{key} is empty: at least one opponent is needed")
         names = tuple(normalise(share.name) for share in listed)
         twice = [name for index, name in enumerate(names) if name in names[:index]]
         if twice:
-            raise RecipeError(f"the population has {twice[0]!r} twice: give it once, with the sum of the shares")
+            raise RecipeError(f"{key} has {twice[0]!r} twice: give it once, with the sum of the shares")
         # Through the decimal text, so that 0.3, 0.3, 0.4 of 10 groups are exactly 3, 3 and 4.
         weights = [Fraction(str(share.share)) for share in listed]
         return cls(names, tuple(weight / sum(weights) for weight in weights))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from mage.errors import RunError
 from mage.play.records import Trial
-from mage.run.files import writing
+from mage.run.files import sync, writing
 
 TurnAdvantage = float | Sequence[float]
 TokenTexts = Callable[[Sequence[int]], Sequence[str]]
@@ -51,15 +51,15 @@ SCHEMA = pa.schema(
 )
 
 
-class TrialTable:
+class TrialFile:
     """The Parquet file of one iteration's trials.
 
     A row is a turn. `prompt_tokens` are the tokens read since the turn before in the same context, so the whole prompt
     of a turn is the concatenation of `prompt_tokens` and `tokens` of its context up to there. `reward`, `result` and
     `outcome` are those of the turn's episode.
 
-        TrialTable(folder.trials_file(50)).write([(trial, [0.5, -0.2]), …])
-        for turns in TrialTable(path).read(): …
+        TrialFile(folder.trials_file(50)).write([(trial, [0.5, -0.2]), …])
+        for turns in TrialFile(path).read(): …
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,6 +79,7 @@ class TrialTable:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), part, compression="zstd")
+                sync(part)
                 part.replace(self.path)
             finally:
                 part.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ import pytest
 
 from mage.errors import RunError
 from mage.play.records import EpisodeRecord, StopReason, Task, Trial, Turn
-from mage.run.trial_table import TrialTable
+from mage.run.trial_file import TrialFile
 
 CONTEXTS = ((1, 2, 3, 4, 5, 6, 7), (8, 9))
 
@@ -25,7 +25,7 @@ TRIAL = Trial(
 
 
 def test_every_prompt_and_response_can_be_read_back(tmp_path):
-    table = TrialTable(tmp_path / "trials" / "t.parquet")
+    table = TrialFile(tmp_path / "trials" / "t.parquet")
     table.write(
         [(TRIAL, [0.5, [1.0, -1.0], np.float32(2)]), (TRIAL, [0.0, 0.0, 0.0])], lambda ids: [str(i) for i in ids]
     )
@@ -45,14 +45,14 @@ def test_every_prompt_and_response_can_be_read_back(tmp_path):
 
 
 def test_nothing_is_left_of_a_table_that_fails(tmp_path):
-    table = TrialTable(tmp_path / "t.parquet")
+    table = TrialFile(tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="shorter"):
         table.write([(TRIAL, [0.5])])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_table_cut_short_is_an_error(tmp_path):
-    table = TrialTable(tmp_path / "t.parquet")
+    table = TrialFile(tmp_path / "t.parquet")
     table.write([(TRIAL, [0.0, 0.0, 0.0])])
     table.path.write_bytes(table.path.read_bytes()[:-20])
     with pytest.raises(RunError, match=r"t\.parquet: not a whole Parquet file"):

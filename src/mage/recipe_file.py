@@ -1,0 +1,67 @@
+"""Recipes from TOML files and dictionaries: read, overridden from the command line, checked, refused in words."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from mage.errors import RecipeError
+from mage.explain import explain
+from mage.methods import method_defaults
+from mage.recipe import Recipe
+
+
+def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: not a TOML file ({error})") from None
+    for override in overrides:
+        _override(data, override)
+    return parse_recipe(data, str(path))
+
+
+def parse_recipe(data: dict[str, Any], source: str, *, resolved: bool = False) -> Recipe:
+    """Check a recipe given as nested dictionaries; `source` names it in errors. Raises RecipeError in words.
+
+    What the recipe leaves open comes from its method, then from the schema. A `resolved` one leaves nothing open, and
+    its method, which may be code that is not here, is not looked up.
+    """
+    try:
+        return Recipe.model_validate(data if resolved else _with_method(data))
+    except ValidationError as error:
+        raise RecipeError(f"{source}: {explain(error, Recipe)}") from None
+
+
+def _with_method(data: dict[str, Any]) -> dict[str, Any]:
+    name = data.get("method", "mage")
+    if not isinstance(name, str):
+        return data  # the schema says what is wrong with it
+    filled = dict(data)
+    for section, defaults in method_defaults(name).items():
+        given = data.get(section, {})
+        if isinstance(given, dict):
+            filled[section] = {**defaults, **given}
+    return filled
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise RecipeError(f"override {override!r}: expected key=value, such as loop.iterations=100")
+    *sections, last = key.strip().split(".")
+    for section in sections:
+        data = data.setdefault(section, {})
+        if not isinstance(data, dict):
+            raise RecipeError(f"override {override!r}: {section} is not a section")
+    try:
+        data[last] = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        data[last] = text
