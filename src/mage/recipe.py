@@ -139,13 +139,16 @@ class OptimSection(Section):
     """Entropy bonus on action tokens at the start."""
     entropy_end: NonNegative = 0.02
     entropy_until: Fraction = 0.667
-    """Share of the run over which the bonus falls linearly to `entropy_end`."""
+    """Share of the run over which bonus and `kl_action` go linearly to their ends."""
     entropy_remark: NonNegative = 0.0
     """Entropy bonus on remark tokens, scheduled likewise towards 0."""
     kl: Literal["k3", "full"] = "k3"
     """How the KL to the frozen start is measured: `k3` from the sampled token, `full` over the whole vocabulary."""
     kl_action: NonNegative = 0.0
     """KL to the frozen start on action tokens."""
+    kl_action_end: NonNegative | None = None
+    """KL on action tokens after the fall; default: it stays. A tiny base plays legally at random, so this holds entropy
+    without rewarding malformed answers, as an entropy bonus does."""
     kl_remark: NonNegative = 0.2
     """KL to the frozen start on remark tokens."""
 

@@ -39,17 +39,20 @@ class Schedule:
     lr: float
     entropy: float
     entropy_remark: float
+    kl_action: float
 
 
 def schedule(optim: OptimSection, iteration: int, iterations: int) -> Schedule:
-    """The schedule at `iteration` (from 0): linear warm-up and fall of the rate, linear fall of the entropy bonus."""
+    """The schedule at `iteration` (from 0): linear warm-up and fall of the rate, linear fall of bonus and KL."""
     done = iteration / max(1, iterations - 1)
     warm = min(1.0, (iteration + 1) / (optim.lr_warmup + 1))
     left = max(0.0, 1 - done / optim.entropy_until) if optim.entropy_until else 0.0
+    end = optim.kl_action if optim.kl_action_end is None else optim.kl_action_end
     return Schedule(
         lr=warm * (optim.lr + (optim.lr_end - optim.lr) * done),
         entropy=optim.entropy_end + (optim.entropy - optim.entropy_end) * left,
         entropy_remark=optim.entropy_remark * left,
+        kl_action=end + (optim.kl_action - end) * left,
     )
 
 
@@ -185,7 +188,7 @@ class _Run:
     async def _learn(self, collected: Collected, credit: Credit, index: int) -> Row:
         """All epochs and minibatches of an iteration; what was seen in the first (before any step) and the means."""
         optim, now = self.recipe.optim, schedule(self.recipe.optim, index, self.recipe.loop.iterations)
-        coefficients = Coefficients(now.entropy, now.entropy_remark, optim.kl_action, optim.kl_remark)
+        coefficients = Coefficients(now.entropy, now.entropy_remark, now.kl_action, optim.kl_remark)
         batches = minibatches(collected, credit, coefficients, optim.minibatches)
         loss = LossConfig("policy", optim.clip_low, optim.clip_high, optim.kl, self.recipe.loop.temperature)
         adam = AdamParams(now.lr, optim.beta1, optim.beta2, weight_decay=optim.weight_decay, grad_clip=optim.grad_clip)
@@ -199,7 +202,7 @@ class _Run:
             means(steps, ("loss", "entropy", "kl", "clip_fraction", "grad_norm"))
             | fresh
             | credit.diagnostics
-            | {"lr": now.lr, "entropy_coefficient": now.entropy}
+            | {"lr": now.lr, "entropy_coefficient": now.entropy, "kl_coefficient": now.kl_action}
         )
 
     def _write(self, metrics: Row, timings: Row, collected: Collected, credit: Credit) -> None:
