@@ -106,7 +106,7 @@ def _open_engine(recipe: Recipe, progress: ProgressSink) -> Engine:
     if section.model is None:
         progress.note("preparing the tiny base (built once, then cached)")
     engine = LocalEngine.open(starting_model(recipe), max_tokens_per_batch=section.max_tokens_per_batch)
-    if recipe.optim.kl_action or recipe.optim.kl_remark:
+    if recipe.optim.kl_action or recipe.optim.kl_action_end or recipe.optim.kl_remark:
         engine.freeze_reference()
     return engine
 
