@@ -1,14 +1,17 @@
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from mage import cli
 from mage.commands import train as train_module
-from mage.commands.recipes import shipped_recipes
+from mage.commands.evaluate import eval_name
+from mage.commands.recipes import load_recipe, shipped_recipes
 from mage.errors import RunError
 from mage.recipe_file import parse_recipe
 from mage.run.folder import RunFolder
@@ -115,13 +118,17 @@ def test_mistakes_end_with_status_2_and_no_traceback(tmp_path):
         (["limit", "kuhn_poker", "--pool", "random,agressive"], "did you mean 'aggressive'?"),
         (["limit", "kuhn_poker", "--pool", "random,"], "--pool 'random,'"),
         (["limit", "kuhn_poker", "--pool", "random", "--weights", "1,2"], "expected 1 positive numbers"),
+        (["train", "r" * 300], "File name too long"),
+        (["train", "kuhn", "--run", "r" * 300], "File name too long"),
+        (["train", "--resume", "RUN/recipe.json"], "is no run folder"),
+        (["train", "kuhn", "--run", "RUN/recipe.json"], "is a file: choose another folder"),
         (["play", "kuhn_poker", "--against", "random", "--seat", "2"], "seats 0 to 1"),
         (["play", "leduc_poker", "--against", "RUN"], "was trained on kuhn_poker, not leduc_poker"),
         (["play", "kuhn_poker", "--against", "RUN"], "has no model yet"),
     ],
 )
 def test_wrong_combinations_are_refused_in_words(arguments, words, run, capsys):
-    arguments = [str(run.path) if argument == "RUN" else argument for argument in arguments]
+    arguments = [argument.replace("RUN", str(run.path)) for argument in arguments]
     assert cli.main(arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("mage: error: ")
@@ -291,3 +298,46 @@ def test_errors_of_the_library_are_the_only_ones_caught(monkeypatch):
     monkeypatch.setattr(train_module, "train_command", fail)
     with pytest.raises(ZeroDivisionError):
         cli.main(["train", "kuhn"])
+
+
+@pytest.mark.parametrize("command", ["ls games", "ls games --json"])
+@pytest.mark.parametrize(("stream", "status", "said"), [(">&-", 0, ""), (">/dev/full", 2, "No space left on device")])
+def test_output_that_goes_nowhere_is_no_fault_of_the_program(command, stream, status, said):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m mage {command} {stream}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, said in done.stderr, "Traceback" in done.stderr) == (status, True, False)
+
+
+def test_one_interrupt_ends_a_game_in_the_terminal():
+    command = [sys.executable, "-m", "mage", "play", "kuhn_poker", "--against", "random", "--seed", "1"]
+    played = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=0)
+    shown = ""
+    while "your move" not in shown:
+        shown += played.stdout.read(1)
+    time.sleep(0.2)  # the prompt is written just before the line is read
+    played.send_signal(signal.SIGINT)
+    assert played.wait(timeout=20) == 130
+    played.stdin.close()
+    played.stdout.close()
+
+
+def test_a_folder_does_not_hide_the_shipped_recipe_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kuhn").mkdir()
+    assert load_recipe("kuhn").name == "kuhn"
+
+
+def test_long_names_of_results_are_cut_and_stay_apart():
+    long = [eval_name({"opponents": [*["aggressive"] * 40, last]}) for last in ("random", "cfr")]
+    assert len(set(long)) == 2
+    assert all(len(name) < 200 for name in long)
+
+
+def test_weights_of_any_size(capsys):
+    values = []
+    for weights in ("1,3", "5e307,1.5e308", "1e-300,3e-300"):
+        arguments = ["limit", "kuhn_poker", "--pool", "random,conservative", "--weights", weights, "--json"]
+        assert cli.main(arguments) == 0
+        values.append(json.loads(capsys.readouterr().out)["adaptive"])
+    assert values == pytest.approx([values[0]] * 3)

@@ -85,6 +85,8 @@ def test_unknown_keys_with_those_that_exist(data, words):
         ),
         ({"eval": {"trials": 1}}, "eval.trials = 1: should be greater than or equal to 2"),
         ({"trackers": ["mlflow"]}, "trackers.0 = 'mlflow': should be 'tensorboard' or 'wandb'"),
+        ({"engine": {"threads": 100_000}}, "engine.threads = 100000: should be less than or equal to 1024"),
+        ({"engine": {"kind": "local", "model": ""}}, "engine.kind = 'local' needs engine.model"),
         ({"name": 3}, "name = 3: should be a valid string"),
         ({"method": 3}, "method = 3: should be a valid string"),
         (
@@ -232,6 +234,8 @@ def test_overrides_that_cannot_be(override, words, file):
         (b"seed = 1\nseed = 2\n", "my.toml: not a TOML file (Cannot overwrite a value"),
         (b"name = '\xff'", "my.toml: not a TOML file ("),
         (b"when = 2020-01-01\n", "when: unknown key"),
+        pytest.param(b"a = " + b"[" * 3000 + b"]" * 3000, "my.toml: not a TOML file (", id="deep"),
+        pytest.param(b"seed = " + b"9" * 5000, "my.toml: not a TOML file (", id="long number"),
         (b"seed = 2020-01-01\n", "seed = datetime.date(2020, 1, 1): should be a valid integer"),
     ],
 )

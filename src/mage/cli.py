@@ -182,6 +182,9 @@ def doctor(json: Json = False) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 2 for mistakes in what was asked, 130 when interrupted."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell: >&-
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     logging.basicConfig(level=logging.WARNING, format="mage: %(message)s")
     try:
         status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
@@ -196,5 +199,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
+        _silence_stdout()
         return 128 + signal.SIGPIPE
+    except OSError as error:  # the machine's answer to a path or a stream that was given, not a fault of the program
+        sys.stderr.write(f"mage: error: {error.filename or 'output'}: {error.strerror or error}\n")
+        if error.filename is None:
+            _silence_stdout()
+        return 2
+
+
+def _silence_stdout() -> None:
+    """Lead standard output nowhere, so that the flush at exit is quiet too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -113,7 +113,7 @@ class EngineSection(Section):
     """Supervised steps on random play that teach the tiny base the form of answers."""
     base_seed: int = 0
     """Seed of the tiny base: one base serves runs of all seeds."""
-    threads: Annotated[int, Field(ge=0)] = 0
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Threads of PyTorch; 0 takes the machine's cores."""
     max_tokens_per_batch: Count = 16384
     """Token budget of one micro-batch in training."""
@@ -237,7 +237,7 @@ class Recipe(Section):
             raise ValueError(
                 f"engine.hidden = {self.engine.hidden} must be a multiple of 2 · engine.heads = {2 * self.engine.heads}"
             )
-        if self.engine.kind == "local" and self.engine.model is None:
+        if self.engine.kind == "local" and not self.engine.model:
             raise ValueError("engine.kind = 'local' needs engine.model: the folder of a Transformers model")
         if self.engine.kind == "tiny" and self.game.dialect != "compact":
             raise ValueError("engine.kind = 'tiny' reads game.dialect = 'compact' only, not 'natural'")

@@ -21,7 +21,7 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # numbers of too many digits and deep nesting beside wrong syntax
         raise RecipeError(f"{path}: not a TOML file ({error})") from None
     for override in overrides:
         _override(data, override)
@@ -63,5 +63,5 @@ def _override(data: dict[str, Any], override: str) -> None:
             raise RecipeError(f"override {override!r}: {section} is not a section")
     try:
         data[last] = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         data[last] = text

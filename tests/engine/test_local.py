@@ -103,6 +103,9 @@ def test_chat_renderer_needs_a_template() -> None:
     tokenizer.chat_template = None
     with pytest.raises(EngineError, match="no chat template"):
         ChatRenderer(tokenizer)
+    tokenizer.chat_template = "{% if"
+    with pytest.raises(EngineError, match="the chat template cannot be used"):
+        ChatRenderer(tokenizer)
 
 
 def test_tiny_weights_depend_on_the_seed_only(make_engine: Build) -> None:

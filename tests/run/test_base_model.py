@@ -118,6 +118,17 @@ def test_the_micro_batches_of_training_do_not_change_it(empty_cache):
     assert all((weights[0][name] == weights[1][name]).all() for name in weights[0])
 
 
+@pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_one_that_is_damaged_is_built_anew(file, empty_cache, builds):
+    recipe = small(engine=QUICK)
+    folder = tiny_base(recipe)
+    whole = digests(folder)
+    (folder / file).write_bytes((folder / file).read_bytes()[:20])
+    assert tiny_base(recipe) == folder
+    assert digests(folder) == whole
+    assert len(builds) == 2
+
+
 def test_one_that_was_cut_short_is_built_anew(empty_cache, builds):
     recipe = small(engine=QUICK)
     folder = tiny_base(recipe)

@@ -243,5 +243,33 @@ def test_one_process_at_a_time(folder):
 
 
 def test_evaluations_are_kept(folder):
-    folder.write_eval("default", {"kind": "exact", "pooled": {"payoff": [0.5]}})
-    assert folder.evals() == {"default": {"kind": "exact", "pooled": {"payoff": [0.5]}}}
+    result = {"actor": "model", "episodes": 1, "pooled": {"payoff": [0.5]}, "opponents": {}}
+    folder.write_eval("default", result)
+    assert folder.evals() == {"default": result}
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", "{}", '{"iteration": "1"}', "[" * 100_000])
+def test_a_line_that_is_no_row_is_named(folder, line):
+    folder.metrics_path.write_text(f'{{"iteration": 1}}\n{line}\n')
+    with pytest.raises(RunError, match=r"metrics.jsonl: line 2 is .*; remove that line to go on"):
+        folder.metrics()
+
+
+def test_files_of_another_kind_are_said_in_words(folder):
+    folder.metrics_path.mkdir()
+    with pytest.raises(RunError, match=r"metrics.jsonl: cannot be read \(Is a directory\)"):
+        folder.metrics()
+    (folder.eval_path / "other.json").write_text("{}")
+    with pytest.raises(RunError, match=r"other.json: not a result of `mage eval`"):
+        folder.evals()
+    (folder.path / "recipe.json").write_text("[" * 100_000)
+    with pytest.raises(RunError, match=r"recipe.json: not JSON"):
+        RunFolder.open(folder.path)
+
+
+def test_a_folder_that_could_not_be_made_is_not_in_the_way(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device")))
+        with pytest.raises(RunError, match="the disk is full"):
+            RunFolder.create(recipe(), tmp_path / "run")
+    assert RunFolder.create(recipe(), tmp_path / "run").path == tmp_path / "run"

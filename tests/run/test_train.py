@@ -1,6 +1,7 @@
 import dataclasses
 import errno
 import math
+import shutil
 import sys
 
 import numpy as np
@@ -341,3 +342,11 @@ def test_an_iteration_without_a_response_teaches_nothing():
     given = collected([0], turns=0)
     with pytest.raises(MageError, match="nothing was sampled"):
         minibatches(given, credit(given.trials), Coefficients(), 1)
+
+
+def test_a_complete_run_that_lost_its_model_gets_it_back(unbroken, tmp_path):
+    shutil.copytree(unbroken, tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    shutil.rmtree(folder.model_path)
+    train(folder.recipe, folder, resume=True, progress=Silent())
+    assert fingerprint(folder.path) == fingerprint(unbroken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from mage.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+LONGEST_NAME = 200
 
 
 def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) -> None:
@@ -49,7 +52,10 @@ def eval_name(options: Row, recipe: str | None = None) -> str:
     exact = options.get("exact")
     parts += [] if exact is None else ["exact" if exact else "sampled"]
     parts += [f"{name}_{options[name]}" for name in ("temperature", "trials", "seed") if options.get(name) is not None]
-    return "-".join(parts) or "default"
+    name = "-".join(parts) or "default"
+    if len(name.encode()) > LONGEST_NAME:  # file systems refuse more than 255 bytes
+        name = f"{name[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    return name
 
 
 def show_eval(result: Row) -> None:

@@ -47,10 +47,12 @@ def split_pool(pool: str) -> list[str]:
 
 
 def split_weights(weights: str | None, count: int) -> list[float]:
-    """Shares of a pool: equal by default. Raises MageError if they are not `count` positive numbers.
+    """Shares of a pool, the largest of them 1: equal by default.
 
-    >>> split_weights(None, 2), split_weights("3,1", 2)
-    ([1.0, 1.0], [3.0, 1.0])
+    Raises MageError if they are not `count` positive numbers.
+
+    >>> split_weights(None, 2), split_weights("4,1", 2)
+    ([1.0, 1.0], [1.0, 0.25])
     """
     if weights is None:
         return [1.0] * count
@@ -62,7 +64,7 @@ def split_weights(weights: str | None, count: int) -> list[float]:
         raise MageError(
             f"--weights {weights!r}: expected {count} positive numbers separated by commas, one an opponent"
         )
-    return values
+    return [value / max(values) for value in values]  # so that their sum is finite
 
 
 def show_limits(result: dict[str, Any]) -> None:

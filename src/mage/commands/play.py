@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import signal
 import sys
 from pathlib import Path
 
@@ -59,4 +60,8 @@ def _write(text: str) -> None:
 
 
 def _read(prompt: str) -> str:
-    return input(prompt)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own would wait for the line to end
+    try:
+        return input(prompt)
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -19,9 +19,8 @@ def shipped_recipes() -> dict[str, Path]:
 
 def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
     """Read a recipe by path or shipped name. Raises RecipeError in words."""
-    path = Path(name)
-    if not path.exists():
-        shipped = shipped_recipes()
+    path, shipped = Path(name), shipped_recipes()
+    if not path.exists() or (name in shipped and path.is_dir()):  # a run's folder may have the name of its recipe
         if name not in shipped:
             raise RecipeError(f"no such file, and {unknown('recipe', name, shipped)}")
         path = shipped[name]

@@ -104,6 +104,7 @@ class LocalEngine:
 
     def save_model(self, folder: Path) -> None:
         """Write a folder that Transformers opens."""
+        _hide_progress_bars()
         self.model.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
 
@@ -127,9 +128,8 @@ def one_thread() -> Iterator[None]:
 def open_model(folder: Path) -> tuple[Any, Any]:
     """Model (float32) and tokenizer of a Transformers folder; only safetensors are read, never pickled weights."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()  # loading is a matter of milliseconds, and the terminal belongs to our own display
+    _hide_progress_bars()
     if not (folder / "config.json").is_file():
         raise EngineError(f"{folder}: no model folder (it has no config.json)")
     if not list(folder.glob("*.safetensors")):
@@ -140,10 +140,17 @@ def open_model(folder: Path) -> tuple[Any, Any]:
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
-        raise EngineError(f"{folder}: cannot be opened as a Transformers model ({error})") from None
+        reason = " ".join(str(error).split())  # in one line
+        raise EngineError(f"{folder}: cannot be opened as a Transformers model ({reason})") from None
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # out of the mapped file: sums depend in the last bit on alignment
     return model, tokenizer
+
+
+def _hide_progress_bars() -> None:
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # files are a matter of milliseconds, and the terminal belongs to our own display
 
 
 def _check_kind(path: Path, wanted: dict[str, Any]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from jinja2 import TemplateError
+
 from mage.errors import EngineError
 
 _MARK = "\u2063PIECE{}\u2063"
@@ -23,7 +25,10 @@ class ChatRenderer:
         self._encode = lru_cache(maxsize=65536)(lambda text: tuple(tokenizer.encode(text, add_special_tokens=False)))
         a, b, c = (_MARK.format(i) for i in range(3))
         dialogue = [{"role": "user", "content": a}, {"role": "assistant", "content": b}, {"role": "user", "content": c}]
-        shown = self._template(dialogue)
+        try:
+            shown = self._template(dialogue)
+        except TemplateError as error:
+            raise EngineError(f"{tokenizer.name_or_path}: the chat template cannot be used ({error})") from None
         if not all(mark in shown for mark in (a, b, c)):
             raise EngineError(f"{tokenizer.name_or_path}: the chat template does not show the messages as they are")
         self._header = self._encode(shown.split(c)[1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ import numpy as np
 from mage.cache import cache_folder
 from mage.chance import derive
 from mage.engine.base import AdamParams, LossConfig
-from mage.engine.local import LocalEngine, one_thread
+from mage.engine.local import LocalEngine, one_thread, open_model
 from mage.engine.tiny import tiny_model, tiny_tokenizer
+from mage.errors import EngineError
 from mage.learn.data import Coefficients, training_data
 from mage.play.actors import RandomActor
 from mage.play.collect import collect
@@ -37,13 +39,15 @@ GROUPS, LR, LR_END = 128, 3e-3, 3e-4
 EPISODE_WORDS = 10
 """Words `ep1` to `ep10` at least are in the vocabulary, so that a base serves trials of other lengths."""
 
+log = logging.getLogger(__name__)
+
 
 def tiny_base(recipe: Recipe) -> Path:
     """Folder of the recipe's tiny base, built if it is not in the cache."""
     key = hashlib.sha256(json.dumps(_identity(recipe), sort_keys=True).encode()).hexdigest()[:16]
     parent = cache_folder() / "tiny"
     folder = parent / f"{recipe.game.name}-{key}"
-    if not (folder / "config.json").is_file():
+    if not _whole(folder):
         with writing(parent):
             parent.mkdir(parents=True, exist_ok=True)
             part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
@@ -52,12 +56,24 @@ def tiny_base(recipe: Recipe) -> Path:
                 engine = asyncio.run(build_tiny_base(recipe))
             with writing(folder):
                 engine.save_model(part)
-            if not (folder / "config.json").is_file():
-                remove(folder)  # something that was cut short
+            if not _whole(folder):  # it may be: another process was faster
+                remove(folder)
                 part.replace(folder)
         finally:
             remove(part)
     return folder
+
+
+def _whole(folder: Path) -> bool:
+    """Whether a model is there that opens: what is in the cache may have been cut short or damaged."""
+    if not (folder / "config.json").is_file():
+        return False
+    try:
+        open_model(folder)
+    except EngineError as error:
+        log.warning("built anew: %s", error)
+        return False
+    return True
 
 
 def starting_model(recipe: Recipe) -> Path:

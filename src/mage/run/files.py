@@ -113,14 +113,20 @@ def remove(folder: Path) -> None:
 def _whole_lines(path: Path) -> list[tuple[str, Row]]:
     if not path.exists():
         return []
-    text = path.read_bytes().decode("utf-8", errors="replace")
+    try:
+        text = path.read_bytes().decode("utf-8", errors="replace")
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
     lines = text.split("\n")[:-1]  # what follows the last line break was cut short
     rows = []
     for number, line in enumerate(lines, start=1):
         try:
-            rows.append((line, json.loads(line)))
-        except json.JSONDecodeError:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
             raise RunError(f"{path}: line {number} is not JSON; remove that line to go on") from None
+        if not isinstance(row, dict) or not isinstance(row.get("iteration"), int):
+            raise RunError(f"{path}: line {number} is no row of an iteration; remove that line to go on")
+        rows.append((line, row))
     return rows
 
 

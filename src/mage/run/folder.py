@@ -56,12 +56,16 @@ class RunFolder:
         """
         folder = _claim(path) if path is not None else _next_free(parent, recipe.name)
         run = cls(folder, recipe)
-        for inner in (run.checkpoints_path, run.trials_path, run.eval_path):
-            with writing(inner):
-                inner.mkdir(exist_ok=True)
         data = recipe.model_dump(mode="json")
         record = {**_made_with(recipe), "sha256": recipe_hash(data), "recipe": data}
-        write_text(folder / RECIPE, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        try:
+            for inner in (run.checkpoints_path, run.trials_path, run.eval_path):
+                with writing(inner):
+                    inner.mkdir(exist_ok=True)
+            write_text(folder / RECIPE, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        except RunError:
+            remove(folder)  # it holds nothing yet, and would be in the way of the next try
+            raise
         return run
 
     @classmethod
@@ -168,8 +172,12 @@ class RunFolder:
         return path
 
     def evals(self) -> dict[str, Row]:
-        """Evaluation results by name. Raises RunError for one that cannot be read."""
-        return {path.stem: _read_json(path) for path in sorted(self.eval_path.glob("*.json"))}
+        """Evaluation results by name. Raises RunError for one that cannot be read or is something else."""
+        results = {path: _read_json(path) for path in sorted(self.eval_path.glob("*.json"))}
+        for path, result in results.items():
+            if not {"actor", "episodes", "pooled", "opponents"} <= result.keys():
+                raise RunError(f"{path}: not a result of `mage eval`; move it out of {self.eval_path} to go on")
+        return {path.stem: result for path, result in results.items()}
 
 
 def recipe_hash(data: dict[str, Any]) -> str:
@@ -179,10 +187,9 @@ def recipe_hash(data: dict[str, Any]) -> str:
 
 def _claim(path: Path) -> Path:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        kind = (
-            "holds a run already: go on with `mage train --resume`, or" if RunFolder.is_run(path) else "is not empty:"
-        )
-        raise RunError(f"{path} {kind} choose another folder")
+        if RunFolder.is_run(path):
+            raise RunError(f"{path} holds a run already: go on with `mage train --resume`, or choose another folder")
+        raise RunError(f"{path} {'is not empty' if path.is_dir() else 'is a file'}: choose another folder")
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
     return path
@@ -203,7 +210,7 @@ def _next_free(parent: Path, name: str) -> Path:
 def _read_record(path: Path) -> dict[str, Any]:
     file = path / RECIPE
     if not file.is_file():
-        what = "is no run folder (it has no recipe.json)" if path.is_dir() else "does not exist"
+        what = "is no run folder (it has no recipe.json)" if path.exists() else "does not exist"
         raise RunError(f"{path} {what}")
     record = _read_json(file)
     if not isinstance(record.get("recipe"), dict) or "sha256" not in record:
@@ -225,7 +232,7 @@ def _read_json(path: Path) -> Row:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path}: not JSON ({error})") from None
     if not isinstance(value, dict):
         raise RunError(f"{path}: expected a JSON object")

@@ -72,6 +72,11 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
             checkpoint = folder.latest_checkpoint() if resume else None
             if checkpoint and checkpoint.iteration == recipe.loop.iterations:
                 progress.note(f"the run is complete: all {recipe.loop.iterations} iterations are done")
+                if not folder.model_path.is_dir():
+                    engine = _open_engine(recipe, progress)
+                    engine.load_state(checkpoint.path)
+                    save_model(engine, folder.model_path)
+                    progress.note("the model, which was missing, was written again from the last checkpoint")
                 return
             start = checkpoint.iteration if checkpoint else 0
             trackers = open_trackers(folder, recipe.trackers, start + 1)
@@ -259,5 +264,7 @@ def minibatches(collected: Collected, credit: Credit, coefficients: Coefficients
         if part:
             parts.append(part)
     if not parts:
-        raise MageError("nothing was sampled in this iteration: there is nothing to learn from")
+        raise MageError(
+            "nothing was sampled in this iteration: a prompt and trial.max_action_tokens do not fit the model's context"
+        )
     return parts
