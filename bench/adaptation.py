@@ -1,8 +1,8 @@
 """How well the shipped recipes adapt: exact payoff by episode over seeds, beside the exact limits.
 
-    python bench/adaptation.py kuhn kuhn_history kuhn_replay --seeds 0,1,2 --parallel 2
+    python bench/adaptation.py kuhn kuhn_history kuhn_replay=0 tictactoe=0 --seeds 0,1,2 --parallel 2
 
-Each recipe is trained as shipped, once per seed, and evaluated as its own `eval` section says: with its own remarks,
+Each recipe is trained as shipped, once per seed (`NAME=0,1` has seeds of its own), and evaluated as its own `eval` section says: with its own remarks,
 with remarks shuffled among trials (where it has memory `reflection`), and against the held-out opponents. Writes
 bench/results/adaptation.json; runs stay in runs/adaptation, and those that are complete are not repeated.
 """
@@ -20,17 +20,19 @@ from runs import Job, run_all
 FOLDER = Path("runs/adaptation")
 
 
-def jobs(recipes: list[str], seeds: list[int]) -> list[Job]:
-    """One job per recipe and seed."""
+def jobs(recipes: list[str], seeds: str) -> list[Job]:
+    """One job per recipe and seed; a recipe is NAME or NAME=SEEDS."""
     listed = []
-    for name in recipes:
+    for asked in recipes:
+        name, _, own = asked.partition("=")
         recipe = load_recipe(name, ())
         evaluations: list[tuple[str, tuple[str, ...]]] = [("own", ())]
         if recipe.trial.memory == "reflection":
             evaluations.append(("shuffled", ("--shuffle-remarks",)))
         if recipe.population.held_out:
             evaluations.append(("held_out", ("--held-out",)))
-        listed += [Job(f"{name}-seed{seed}", name, (f"seed={seed}",), tuple(evaluations)) for seed in seeds]
+        for seed in (own or seeds).split(","):
+            listed.append(Job(f"{name}-seed{seed}", name, (f"seed={seed}",), tuple(evaluations)))
     return listed
 
 
@@ -61,8 +63,7 @@ def main() -> None:
     parser.add_argument("--parallel", type=int, default=1, help="runs at a time (each uses the recipe's threads)")
     options = parser.parse_args()
     on = machine()
-    listed = jobs(options.recipes, [int(seed) for seed in options.seeds.split(",")])
-    rows = [summary(result) for result in run_all(listed, FOLDER, options.parallel)]
+    rows = [summary(result) for result in run_all(jobs(options.recipes, options.seeds), FOLDER, options.parallel)]
     episodes = len(rows[0]["own"]["pooled"]["payoff"])
     columns = ["run", *(f"episode {n + 1}" for n in range(episodes)), "shuffled, last", "minutes", "GB"]
     table = [
