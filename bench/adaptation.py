@@ -2,9 +2,10 @@
 
     python bench/adaptation.py kuhn kuhn_history kuhn_replay=0 tictactoe=0 --seeds 0,1,2 --parallel 2
 
-Each recipe is trained as shipped, once per seed (`NAME=0,1` has seeds of its own), and evaluated as its own `eval` section says: with its own remarks,
-with remarks shuffled among trials (where it has memory `reflection`), and against the held-out opponents. Writes
-bench/results/adaptation.json; runs stay in runs/adaptation, and those that are complete are not repeated.
+Each recipe is trained as shipped, once per seed (`NAME=0,1` has seeds of its own), and evaluated as its own `eval`
+section says: with its own remarks, with remarks shuffled among trials (where it has memory `reflection`), and against
+the held-out opponents. Writes bench/results/adaptation.json; runs stay in runs/adaptation, and those that are complete
+are not repeated.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def jobs(recipes: list[str], seeds: str) -> list[Job]:
             evaluations.append(("shuffled", ("--shuffle-remarks",)))
         if recipe.population.held_out:
             evaluations.append(("held_out", ("--held-out",)))
-        for seed in (own or seeds).split(","):
-            listed.append(Job(f"{name}-seed{seed}", name, (f"seed={seed}",), tuple(evaluations)))
+        names = (own or seeds).split(",")
+        listed += [Job(f"{name}-seed{seed}", name, (f"seed={seed}",), tuple(evaluations)) for seed in names]
     return listed
 
 

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -223,6 +224,12 @@ def test_eval_shows_the_table_and_keeps_the_result(run, lend, capsys):
     assert "default" in run.evals()
     assert cli.main(["eval", str(run.path.parent)]) == 2
     assert "for a model's folder give --recipe too" in capsys.readouterr().err
+    shutil.rmtree(run.eval_path)
+    run.eval_path.write_text("in the way")
+    assert cli.main(["eval", str(run.path), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == RESULT
+    assert "cannot be written" in shown.err
 
 
 def test_report_says_where_it_is(run, capsys):

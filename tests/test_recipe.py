@@ -86,7 +86,10 @@ def test_unknown_keys_with_those_that_exist(data, words):
         ({"eval": {"trials": 1}}, "eval.trials = 1: should be greater than or equal to 2"),
         ({"trackers": ["mlflow"]}, "trackers.0 = 'mlflow': should be 'tensorboard' or 'wandb'"),
         ({"engine": {"threads": 100_000}}, "engine.threads = 100000: should be less than or equal to 1024"),
-        ({"engine": {"kind": "local", "model": ""}}, "engine.kind = 'local' needs engine.model"),
+        (
+            {"engine": {"kind": "local", "model": ""}},
+            "engine.kind = 'local' needs engine.model: the folder of a Transformers model",
+        ),
         ({"name": 3}, "name = 3: should be a valid string"),
         ({"method": 3}, "method = 3: should be a valid string"),
         (

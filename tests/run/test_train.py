@@ -60,6 +60,7 @@ KEYS = {
     "advantage_std_reflect",
     "lr",
     "entropy_coefficient",
+    "kl_coefficient",
 }
 TIMES = {"iteration", "seconds", "sample_seconds", "train_seconds", "tokens_per_second"}
 

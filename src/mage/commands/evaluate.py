@@ -30,7 +30,15 @@ def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) 
     from mage.run.evaluate import evaluate  # after the checks: it takes seconds
 
     result: Row = evaluate(target, recipe=load_recipe(recipe) if recipe else None, **options).as_dict()
-    path = folder.write_eval(eval_name(options, recipe), result) if folder else None
+    try:
+        path = folder.write_eval(eval_name(options, recipe), result) if folder else None
+    except RunError:
+        _show(result, None, json=json)  # what took long to measure is at least seen
+        raise
+    _show(result, path, json=json)
+
+
+def _show(result: Row, path: Path | None, *, json: bool) -> None:
     if json:
         sys.stdout.write(encode(result) + "\n")
         return

@@ -48,6 +48,7 @@ def tiny_base(recipe: Recipe) -> Path:
     parent = cache_folder() / "tiny"
     folder = parent / f"{recipe.game.name}-{key}"
     if not _whole(folder):
+        remove(folder)
         with writing(parent):
             parent.mkdir(parents=True, exist_ok=True)
             part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
@@ -56,7 +57,7 @@ def tiny_base(recipe: Recipe) -> Path:
                 engine = asyncio.run(build_tiny_base(recipe))
             with writing(folder):
                 engine.save_model(part)
-            if not _whole(folder):  # it may be: another process was faster
+            if not (folder / "config.json").is_file():  # it may be there: another process was faster
                 remove(folder)
                 part.replace(folder)
         finally:
