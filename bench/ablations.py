@@ -5,7 +5,7 @@
 Every variant plays the same tasks (same seeds, deals and opponents) for the same number of iterations. The table has
 the exact greedy payoff of each episode, mean over seeds, the last episode of each seed, and by how much the last
 episode differs from the shipped variant's, paired by seed, with its 95% interval (Student; none for one seed). Writes
-bench/results/ablations.json; runs stay in runs/ablations, and those that are complete are not repeated.
+bench/results/ablations.json; runs stay in runs/ablations, and complete ones are not repeated, stopped ones go on.
 """
 
 from __future__ import annotations

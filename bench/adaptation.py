@@ -4,8 +4,8 @@
 
 Each recipe is trained as shipped, once per seed (`NAME=0,1` has seeds of its own), and evaluated as its own `eval`
 section says: with its own remarks, with remarks shuffled among trials (where it has memory `reflection`), and against
-the held-out opponents. Writes bench/results/adaptation.json; runs stay in runs/adaptation, and those that are complete
-are not repeated.
+the held-out opponents. Writes bench/results/adaptation.json; runs stay in runs/adaptation; those that are complete
+are not repeated, those that were stopped go on.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def main() -> None:
             *(f"{value:.4f}" for value in row["own"]["pooled"]["payoff"]),
             f"{row['shuffled']['pooled']['payoff'][-1]:.4f}" if "shuffled" in row else "-",
             f"{row['minutes']:.1f}",
-            f"{row['peak_memory_gb']:.2f}",
+            f"{row['peak_memory_gb']:.2f}" if row["peak_memory_gb"] else "-",
         ]
         for row in rows
     ]

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ class Job:
 
 
 def run_all(jobs: Sequence[Job], folder: Path, parallel: int) -> list[dict[str, Any]]:
-    """Train and evaluate all jobs, `parallel` at a time, in `folder`; finished ones are read, not run again."""
+    """Train and evaluate all jobs, `parallel` at a time, in `folder`; finished ones are read, stopped ones resumed."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(parallel) as pool:
         return list(pool.map(lambda job: _run(job, folder), jobs))
@@ -38,11 +37,13 @@ def _run(job: Job, folder: Path) -> dict[str, Any]:
     if kept.exists():
         return dict(json.loads(kept.read_text()))
     run = folder / job.name
-    began = time.monotonic()
-    peak = _call([*MAGE, "train", job.recipe, *job.overrides, "--run", str(run), "--json"], folder / f"{job.name}.log")
+    resumed = (run / "recipe.json").exists()
+    command = ["--resume", str(run)] if resumed else [job.recipe, *job.overrides, "--run", str(run)]
+    peak = _call([*MAGE, "train", *command, "--json"], folder / f"{job.name}.log")
+    timings = [json.loads(line) for line in (run / "timings.jsonl").read_text().splitlines()]
     result: dict[str, Any] = {"name": job.name, "recipe": job.recipe, "overrides": list(job.overrides)}
-    result["minutes"] = (time.monotonic() - began) / 60
-    result["peak_memory_gb"] = peak
+    result["minutes"] = sum(row["seconds"] for row in timings) / 60
+    result["peak_memory_gb"] = None if resumed else peak  # of one process only
     for name, options in job.evaluations:
         output = subprocess.run(
             [*MAGE, "eval", str(run), *options, "--json"], capture_output=True, text=True, check=True
