@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -348,3 +349,25 @@ def test_weights_of_any_size(capsys):
         assert cli.main(arguments) == 0
         values.append(json.loads(capsys.readouterr().out)["adaptive"])
     assert values == pytest.approx([values[0]] * 3)
+
+
+def test_a_terminated_run_says_how_to_go_on(tmp_path):
+    small = ["loop.groups=6", "loop.group_size=2", "optim.minibatches=1", "engine.warmup_steps=5", "engine.hidden=32"]
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "mage", "train", "kuhn", *small, "loop.iterations=100000", "--run", str(run)]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (run / "metrics.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    child.terminate()
+    _, said = child.communicate(timeout=20)
+    assert child.returncode == 143
+    assert said.splitlines()[-1] == f"stopped; go on with: mage train --resume {run}"
+
+
+def test_a_run_that_plays_another_game_is_warned_of(run, lend, capsys, caplog):
+    lend("mage.run.evaluate", evaluate=lambda *_, **__: SimpleNamespace(as_dict=lambda: RESULT))
+    for recipe, warned in (("kuhn_replay", False), ("tictactoe", True)):
+        caplog.clear()
+        assert cli.main(["eval", str(run.path), "--recipe", recipe]) == 0
+        assert ("was trained on kuhn_poker and plays tic_tac_toe" in caplog.text) == warned

@@ -28,7 +28,7 @@ LAYERS = {
     "engine": {*BASE},
     "analysis": {*BASE, "play"},
     "run": {*BASE, "mage", "cache", "explain", "recipe", "recipe_file", "play", "learn", "engine", "analysis"},
-    "show": {*BASE, "mage", "recipe", "play", "analysis", "run"},
+    "show": {*BASE, "mage", "recipe", "recipe_file", "play", "analysis", "run"},
 }
 OUTER = {"cli", "commands", "__main__"}
 HEAVY = ("torch", "transformers", "numpy", "pyspiel", "pydantic", "scipy", "matplotlib", "pyarrow", "rich", "typer")

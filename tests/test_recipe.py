@@ -269,3 +269,9 @@ def test_shipped_recipes_can_be_played(path, tmp_path, monkeypatch):
     assert make_arena(recipe).opponents
     assert path.read_text().startswith("# ")
     assert f"mage train {path.stem}" in path.read_text()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_recipe(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_bytes(b"\xef\xbb\xbfseed = 3\n")
+    assert read_recipe(path).seed == 3

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 import mage
-from mage.errors import MageError
+from mage.errors import MageError, Terminated
 
 app = typer.Typer(
     name="mage",
@@ -181,11 +182,14 @@ def doctor(json: Json = False) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 2 for mistakes in what was asked, 130 when interrupted."""
+    """Run the command line; returns the exit status: 2 for mistakes in what was asked, 130 when interrupted, 143
+    when terminated."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell: >&-
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     logging.basicConfig(level=logging.WARNING, format="mage: %(message)s")
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _terminate) if in_main_thread else None
     try:
         status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
         sys.stdout.flush()
@@ -198,6 +202,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return 128 + signal.SIGINT
+    except Terminated:
+        return 128 + signal.SIGTERM
     except BrokenPipeError:
         _silence_stdout()
         return 128 + signal.SIGPIPE
@@ -206,6 +212,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is None:
             _silence_stdout()
         return 2
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(*_: object) -> None:
+    raise Terminated(128 + signal.SIGTERM)
 
 
 def _silence_stdout() -> None:

@@ -18,7 +18,7 @@ from mage.recipe import Recipe
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # editors may put a mark before it
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:  # numbers of too many digits and deep nesting beside wrong syntax
@@ -38,6 +38,21 @@ def parse_recipe(data: dict[str, Any], source: str, *, resolved: bool = False) -
         return Recipe.model_validate(data if resolved else _with_method(data))
     except ValidationError as error:
         raise RecipeError(f"{source}: {explain(error, Recipe)}") from None
+
+
+def flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested sections as dotted keys.
+
+    >>> flatten({"seed": 0, "loop": {"groups": 4}})
+    {'seed': 0, 'loop.groups': 4}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in data.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
 
 
 def _with_method(data: dict[str, Any]) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from mage.methods import methods
 from mage.play.games import make_game
 from mage.play.opponents import make_opponent
 from mage.recipe import Recipe
-from mage.recipe_file import read_recipe
+from mage.recipe_file import flatten, read_recipe
 from mage.run.evaluate import evaluate
 from mage.run.exact_play import LIMIT
-from mage.run.folder import RunFolder, flatten
+from mage.run.folder import RunFolder
 from mage.run.progress import Silent
 from mage.run.scores import Scores
 from mage.run.train import train

@@ -273,3 +273,9 @@ def test_a_folder_that_could_not_be_made_is_not_in_the_way(tmp_path, monkeypatch
         with pytest.raises(RunError, match="the disk is full"):
             RunFolder.create(recipe(), tmp_path / "run")
     assert RunFolder.create(recipe(), tmp_path / "run").path == tmp_path / "run"
+
+
+def test_a_row_without_what_is_asked_for_is_named(folder):
+    folder.append_metrics({"iteration": 1, "payoff": [0.0], "trials": 1})
+    with pytest.raises(RunError, match=r"metrics.jsonl: line 1 has no 'tokens_sampled'"):
+        folder.metrics(["payoff", "tokens_sampled"])

@@ -19,12 +19,11 @@ from mage.play.collect import Collected, Group
 from mage.play.games import make_game
 from mage.play.opponents import make_opponent
 from mage.play.records import EpisodeRecord, StopReason, Task, Trial, Turn
-from mage.recipe import OptimSection
 from mage.run import train as train_module
 from mage.run.arena import make_arena
 from mage.run.folder import RunFolder
 from mage.run.progress import Silent
-from mage.run.train import means, minibatches, save_model, schedule, train
+from mage.run.train import means, minibatches, save_model, train
 from mage.run.trial_file import TrialFile
 
 KEYS = {
@@ -290,18 +289,6 @@ def test_a_model_that_does_not_fit_on_the_disk_leaves_the_old_one_and_no_part(tm
     with pytest.raises(RunError, match="the disk is full"):
         save_model(Full(), tmp_path / "model")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_schedule():
-    optim = OptimSection(lr=1.0, lr_end=0.5, lr_warmup=1, entropy=0.2, entropy_end=0.1, entropy_until=0.5)
-    rows = [schedule(optim, iteration, 5) for iteration in range(5)]
-    assert [row.lr for row in rows] == [0.5, 0.875, 0.75, 0.625, 0.5]
-    assert [row.entropy for row in rows] == pytest.approx([0.2, 0.15, 0.1, 0.1, 0.1])
-    assert [row.entropy_remark for row in rows] == [0.0] * 5
-    remark = OptimSection(entropy_remark=0.4, entropy_until=0.5)
-    assert [schedule(remark, n, 5).entropy_remark for n in range(5)] == pytest.approx([0.4, 0.2, 0, 0, 0])
-    assert schedule(OptimSection(lr=1.0, lr_warmup=0), 0, 1).lr == 1.0
-    assert schedule(OptimSection(entropy=0.3, entropy_end=0.1, entropy_until=0.0), 0, 5).entropy == 0.1
 
 
 def test_means_are_over_the_steps_that_measured():

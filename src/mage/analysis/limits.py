@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mage.analysis.tree import Floats, InformationTree, Ints, Types, hidden_types, information_tree
+from mage.analysis.beliefs import after_episode, best_values
+from mage.analysis.tree import Floats, InformationTree, Types, hidden_types, information_tree
 from mage.errors import GameError, MageError
 from mage.play.game import Game, Opponent, PolicyOpponent, TreeGame
 from mage.play.records import Restart
@@ -21,9 +21,6 @@ MAX_BELIEFS = 500_000
 """Largest number of different beliefs before an episode."""
 LAST = 100
 """The last episode needs no posteriors, only a matrix product: so much more work is allowed."""
-DIGITS = 12
-"""Beliefs that agree to so many decimals are one."""
-CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +188,7 @@ def _solve(
         work += len(level) * tree.reach.size
         if work > max_work:
             raise _too_large(tree, episode, len(level))
-        level, link = _after(tree.reach, level, max_beliefs)
+        level, link = after_episode(tree.reach, level, max_beliefs)
         if len(level) > max_beliefs:
             raise _too_large(tree, episode + 1, len(level))
         levels.append(level)
@@ -200,8 +197,8 @@ def _solve(
         raise _too_large(tree, episodes, len(level))
     values: list[Floats] = []  # values[n]: V_{n+1} of each belief of the level under consideration
     for depth in reversed(range(episodes)):
-        longer = [_values(tree, levels[depth], (links[depth], value)) for value in values]
-        values = [_values(tree, levels[depth], None), *longer]
+        longer = [best_values(tree, levels[depth], (links[depth], value)) for value in values]
+        values = [best_values(tree, levels[depth], None), *longer]
     known = values[-1][1:]
     limits = SeatLimits(
         non_adaptive=float(values[0][0]),
@@ -220,50 +217,3 @@ def _too_large(tree: InformationTree, episode: int, beliefs: int) -> MageError:
         f"can end in {ends:,} ways: too many for exact values; ask for fewer episodes, or for a pool with fewer or "
         "deterministic opponents"
     )
-
-
-def _after(reach: Floats, beliefs: Floats, most: int) -> tuple[Floats, Ints]:
-    """Beliefs that can be held an episode later, and (ends, beliefs) which of them: 0 where it cannot be seen.
-
-    Stops early when there are more than `most`.
-    """
-    found: dict[bytes, int] = {}
-    rows: list[Floats] = []
-    links = np.zeros((len(reach), len(beliefs)), dtype=np.intp)
-    for part in _chunks(len(beliefs), reach.size):
-        after = reach[:, None, :] * beliefs[None, part, :]
-        mass = after.sum(axis=2)
-        possible = mass > 0
-        posterior = after[possible] / mass[possible][:, None]
-        _, first, inverse = np.unique(_keys(posterior), return_index=True, return_inverse=True)
-        index = np.empty(len(first), dtype=np.intp)
-        for place, row in enumerate(first):
-            key = np.round(posterior[row], DIGITS).tobytes()
-            index[place] = found.setdefault(key, len(found))
-            if index[place] == len(rows):
-                rows.append(posterior[row])
-        links[:, part][possible] = index[inverse]
-        if len(rows) > most:
-            break
-    return np.array(rows), links
-
-
-def _keys(rows: Floats) -> npt.NDArray[np.void]:
-    """One sortable key for each row, equal where rows agree to `DIGITS` decimals."""
-    rounded = np.ascontiguousarray(np.round(rows, DIGITS))
-    return rounded.view(np.dtype((np.void, rounded.itemsize * rounded.shape[1]))).ravel()
-
-
-def _values(tree: InformationTree, beliefs: Floats, follow: tuple[Ints, Floats] | None) -> Floats:
-    """V of each belief: of the last episode, or with (links, values of the beliefs that follow)."""
-    values = np.empty(len(beliefs))
-    for part in _chunks(len(beliefs), len(tree.reach)):
-        rows = beliefs[part].T
-        ends = tree.payoff @ rows if follow is None else (tree.reach @ rows) * follow[1][follow[0][:, part]]
-        values[part] = tree.best(ends)
-    return values
-
-
-def _chunks(count: int, each: int) -> Iterator[slice]:
-    step = max(1, CHUNK // each)
-    return (slice(start, start + step) for start in range(0, count, step))

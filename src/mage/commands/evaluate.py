@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,9 +28,17 @@ def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) 
     if not is_run and recipe is None:
         raise RunError(f"{target} is no run folder (it has no recipe.json); for a model's folder give --recipe too")
     folder = RunFolder.open(target) if is_run else None
+    played = load_recipe(recipe) if recipe else None
+    if folder and played and played.game.name != folder.recipe.game.name:
+        logging.getLogger(__name__).warning(
+            "%s was trained on %s and plays %s: its words may mean nothing to the model",
+            target,
+            folder.recipe.game.name,
+            played.game.name,
+        )
     from mage.run.evaluate import evaluate  # after the checks: it takes seconds
 
-    result: Row = evaluate(target, recipe=load_recipe(recipe) if recipe else None, **options).as_dict()
+    result: Row = evaluate(target, recipe=played, **options).as_dict()
     try:
         path = folder.write_eval(eval_name(options, recipe), result) if folder else None
     except RunError:

@@ -63,7 +63,10 @@ class Trainer:
         if not torch.isfinite(total):
             bad = data[part.source[_first_bad(model.logprobs)]]
             self.optimizer.zero_grad()  # what micro-batches before this one left is no gradient of the whole
-            raise EngineError(f"the loss is {total.item()}; first bad sequence: {bad.tokens.tolist()}")
+            raise EngineError(
+                f"the loss is {total.item()}: the weights have run away; lower optim.lr or optim.grad_clip, or raise "
+                f"optim.kl_action; first bad sequence: {bad.tokens.tolist()}"
+            )
         torch.autograd.backward(total / sampled)
         return {"loss": float(total.detach())} | {name: float(value) for name, value in seen.items()}
 

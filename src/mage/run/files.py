@@ -8,7 +8,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,30 @@ def append_line(path: Path, row: Row) -> None:
             raise
 
 
-def read_lines(path: Path) -> list[Row]:
-    """All rows of a JSON Lines file; a last line cut short by a kill is left out. Raises RunError for other damage."""
-    return [row for _, row in _whole_lines(path)]
+def read_json(path: Path) -> Row:
+    """The JSON object in a file. Raises RunError where it cannot be read or is something else."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{path}: not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise RunError(f"{path}: expected a JSON object")
+    return value
+
+
+def read_lines(path: Path, keys: Sequence[str] = ()) -> list[Row]:
+    """All rows of a JSON Lines file; a last line cut short by a kill is left out.
+
+    Raises RunError for other damage, and for a row without one of `keys`.
+    """
+    rows = [row for _, row in _whole_lines(path)]
+    for number, row in enumerate(rows, start=1):
+        for key in keys:
+            if key not in row:
+                raise RunError(f"{path}: line {number} has no {key!r}; remove that line to go on")
+    return rows
 
 
 def keep_lines(path: Path, last_iteration: int) -> None:

@@ -16,7 +16,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
@@ -25,10 +25,21 @@ from typing import Any
 import mage
 from mage.errors import RunError
 from mage.recipe import Recipe
-from mage.recipe_file import parse_recipe
+from mage.recipe_file import flatten, parse_recipe
 from mage.run import checkpoints
 from mage.run.checkpoints import Checkpoint
-from mage.run.files import Row, append_line, encode, keep_lines, read_lines, remove, sync, write_text, writing
+from mage.run.files import (
+    Row,
+    append_line,
+    encode,
+    keep_lines,
+    read_json,
+    read_lines,
+    remove,
+    sync,
+    write_text,
+    writing,
+)
 
 RECIPE = "recipe.json"
 DEFAULT_PARENT = Path("runs")
@@ -124,13 +135,16 @@ class RunFolder:
         """Add one iteration's times."""
         append_line(self.timings_path, row)
 
-    def metrics(self) -> list[Row]:
-        """Rows of all iterations; one cut short by a kill is left out. Raises RunError for other damage."""
-        return read_lines(self.metrics_path)
+    def metrics(self, keys: Sequence[str] = ()) -> list[Row]:
+        """Rows of all iterations; one cut short by a kill is left out. Raises RunError for other damage.
 
-    def timings(self) -> list[Row]:
+        `keys`: what each row must have.
+        """
+        return read_lines(self.metrics_path, keys)
+
+    def timings(self, keys: Sequence[str] = ()) -> list[Row]:
         """Times of all iterations, read like `metrics`."""
-        return read_lines(self.timings_path)
+        return read_lines(self.timings_path, keys)
 
     def truncate_metrics(self, iteration: int) -> None:
         """Drop metrics and timings after `iteration`: what a resumed run writes again. Raises RunError if it cannot."""
@@ -173,7 +187,7 @@ class RunFolder:
 
     def evals(self) -> dict[str, Row]:
         """Evaluation results by name. Raises RunError for one that cannot be read or is something else."""
-        results = {path: _read_json(path) for path in sorted(self.eval_path.glob("*.json"))}
+        results = {path: read_json(path) for path in sorted(self.eval_path.glob("*.json"))}
         for path, result in results.items():
             if not {"actor", "episodes", "pooled", "opponents"} <= result.keys():
                 raise RunError(f"{path}: not a result of `mage eval`; move it out of {self.eval_path} to go on")
@@ -212,7 +226,7 @@ def _read_record(path: Path) -> dict[str, Any]:
     if not file.is_file():
         what = "is no run folder (it has no recipe.json)" if path.exists() else "does not exist"
         raise RunError(f"{path} {what}")
-    record = _read_json(file)
+    record = read_json(file)
     if not isinstance(record.get("recipe"), dict) or "sha256" not in record:
         raise RunError(f"{file}: not the recipe of a run (keys 'recipe' and 'sha256' are missing)")
     data: dict[str, Any] = record["recipe"]
@@ -227,34 +241,7 @@ def _made_with(recipe: Recipe) -> dict[str, Any]:
     return {"mage": mage.__version__, "torch": metadata.version("torch"), "threads": threads}
 
 
-def _read_json(path: Path) -> Row:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise RunError(f"{path}: not JSON ({error})") from None
-    if not isinstance(value, dict):
-        raise RunError(f"{path}: expected a JSON object")
-    return value
-
-
 def _difference(there: Recipe, here: Recipe) -> str:
     old, new = flatten(there.model_dump(mode="json")), flatten(here.model_dump(mode="json"))
     changed = [f"{key} = {old[key]!r} there, {new[key]!r} here" for key in old if old[key] != new[key]]
     return "; ".join(changed)
-
-
-def flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested sections as dotted keys.
-
-    >>> flatten({"seed": 0, "loop": {"groups": 4}})
-    {'seed': 0, 'loop.groups': 4}
-    """
-    flat: dict[str, Any] = {}
-    for key, value in data.items():
-        if isinstance(value, dict):
-            flat |= flatten(value, f"{prefix}{key}.")
-        else:
-            flat[prefix + key] = value
-    return flat

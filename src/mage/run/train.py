@@ -7,7 +7,6 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from mage.learn.data import Coefficients, training_data
 from mage.play.collect import Collected, collect
 from mage.play.opponents.population import draw_tasks
 from mage.play.records import Phase
-from mage.recipe import OptimSection, Recipe
+from mage.recipe import Recipe
 from mage.run.arena import Arena, make_arena
 from mage.run.base_model import starting_model
 from mage.run.checkpoints import Checkpoint
@@ -28,32 +27,9 @@ from mage.run.files import Row, remove, sync, writing
 from mage.run.folder import RunFolder
 from mage.run.metrics import trial_metrics
 from mage.run.progress import ProgressSink
+from mage.run.schedule import schedule
 from mage.run.trackers import Tracker, open_trackers
 from mage.run.trial_file import TrialFile
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """Coefficients that change over a run, at one iteration."""
-
-    lr: float
-    entropy: float
-    entropy_remark: float
-    kl_action: float
-
-
-def schedule(optim: OptimSection, iteration: int, iterations: int) -> Schedule:
-    """The schedule at `iteration` (from 0): linear warm-up and fall of the rate, linear fall of bonus and KL."""
-    done = iteration / max(1, iterations - 1)
-    warm = min(1.0, (iteration + 1) / (optim.lr_warmup + 1))
-    left = max(0.0, 1 - done / optim.entropy_until) if optim.entropy_until else 0.0
-    end = optim.kl_action if optim.kl_action_end is None else optim.kl_action_end
-    return Schedule(
-        lr=warm * (optim.lr + (optim.lr_end - optim.lr) * done),
-        entropy=optim.entropy_end + (optim.entropy - optim.entropy_end) * left,
-        entropy_remark=optim.entropy_remark * left,
-        kl_action=end + (optim.kl_action - end) * left,
-    )
 
 
 def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: ProgressSink) -> None:

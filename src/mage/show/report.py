@@ -13,8 +13,9 @@ from markupsafe import Markup
 
 import mage
 from mage.recipe import Recipe
+from mage.recipe_file import flatten
 from mage.run.files import Row, write_text
-from mage.run.folder import RunFolder, flatten
+from mage.run.folder import RunFolder
 from mage.run.trial_file import TrialFile
 from mage.show.charts import (
     adaptation_figure,
@@ -28,6 +29,8 @@ from mage.show.trial_view import view_trials
 
 __all__ = ["adaptation_figure", "render_report", "write_report"]
 
+METRICS = ("payoff", "trials", "tokens_sampled", "tokens_read", "dropped_groups")
+TIMINGS = ("seconds", "sample_seconds", "train_seconds")
 TRACES = (
     ("entropy", "Entropy", (("entropy", "all tokens"),), False),
     ("kl", "KL to the start", (("kl", "KL"),), False),
@@ -77,7 +80,7 @@ def write_report(folder: RunFolder) -> Path:
 
 def render_report(folder: RunFolder) -> str:
     """The page as text: the same run gives the same bytes. Raises RunError for damaged files."""
-    metrics, timings = folder.metrics(), folder.timings()
+    metrics, timings = folder.metrics(METRICS), folder.timings(TIMINGS)
     evals = [_eval_view(name, result) for name, result in _main_first(folder.evals())]
     newest = folder.newest_trials()
     trials = view_trials(TrialFile(newest).read()) if newest else []
