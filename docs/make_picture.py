@@ -18,9 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-from mage.show.charts import adaptation_figure
+from mage.show.charts import adaptation_figure, save_svg
 
 Row = dict[str, Any]
 PICTURE = Path(__file__).with_name("adaptation.svg")
@@ -42,13 +40,12 @@ def read_results(argument: str) -> list[Row]:
 
 
 def draw(results: Sequence[Row], path: Path) -> None:
-    """Write the picture: letters as outlines and a white ground, so that it looks the same everywhere."""
+    """Write the picture."""
     figure = adaptation_figure(results)
     for axes in figure.axes:
         if legend := axes.get_legend():
             legend.set_loc((0.03, 0.7))  # below the line of the opponent known, above the first episodes
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "adaptation"}):
-        figure.savefig(path, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
+    save_svg(figure, path, "adaptation")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 import mage
-from mage.errors import MageError, Terminated
+from mage.errors import MageError
 
 app = typer.Typer(
     name="mage",
@@ -124,6 +124,22 @@ def evaluate(
     eval_command(target, recipe=recipe, json=json, options=options)
 
 
+@app.command(epilog="Example: mage compare kuhn --methods mage,lamer,grpo --seeds 0,1,2")
+def compare(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file or a name of `mage ls recipes`.")],
+    methods: Annotated[str, typer.Option(metavar="A,B,…", help="Methods; the first is what others are held against.")],
+    overrides: Annotated[list[str] | None, typer.Argument(metavar="key=value", help="Settings of all of them.")] = None,
+    seeds: Annotated[str, typer.Option(metavar="X,Y,…", help="A run of each method for each of them.")] = "0,1,2",
+    parallel: Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: as the cores allow.")] = None,
+    run: Annotated[Path | None, typer.Option(help="Folder of all runs; default: runs/compare-<recipe>.")] = None,
+    json: Json = False,
+) -> None:
+    """Hold methods against one another: same tasks, deals and opponents for all."""
+    from mage.commands.compare import compare_command
+
+    compare_command(recipe, overrides or [], methods=methods, seeds=seeds, parallel=parallel, folder=run, json=json)
+
+
 @app.command(epilog="Example: mage limit kuhn_poker --pool conservative,aggressive,intermediate --episodes 3")
 def limit(
     game: Annotated[str, typer.Argument(help="A game of `mage ls games`.")],
@@ -189,10 +205,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     logging.basicConfig(level=logging.WARNING, format="mage: %(message)s")
     in_main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _terminate) if in_main_thread else None
+    received: list[int] = []
+
+    def terminate(number: int, _: object) -> None:
+        received.append(number)
+        signal.raise_signal(signal.SIGINT)  # whatever an interrupt ends in good order, this does too
+
+    before = signal.signal(signal.SIGTERM, terminate) if in_main_thread else None
     try:
         status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
         sys.stdout.flush()
+        if received:  # typer makes a status of an interrupt
+            return 128 + received[0]
         return status if isinstance(status, int) else 0
     except MageError as error:
         sys.stderr.write(f"mage: error: {error}\n")
@@ -201,9 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        return 128 + signal.SIGINT
-    except Terminated:
-        return 128 + signal.SIGTERM
+        return 128 + (received[0] if received else signal.SIGINT)
     except BrokenPipeError:
         _silence_stdout()
         return 128 + signal.SIGPIPE
@@ -215,10 +237,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         if in_main_thread:
             signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(*_: object) -> None:
-    raise Terminated(128 + signal.SIGTERM)
 
 
 def _silence_stdout() -> None:

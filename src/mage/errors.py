@@ -26,10 +26,6 @@ class RunError(MageError):
     """A run folder or one of its files that is missing, cut short or of another recipe."""
 
 
-class Terminated(SystemExit):
-    """SIGTERM was received. A `SystemExit`, which event loops let through as they do KeyboardInterrupt."""
-
-
 def unknown(kind: str, given: str, known: Iterable[str]) -> str:
     """A sentence for a name that does not exist, with the nearest name and all that exist.
 

@@ -84,8 +84,8 @@ def methods() -> tuple[Method, ...]:
     )
 
 
-def method_defaults(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """Section defaults of a method, by name or reference. Raises RecipeError, listing all, where there is none."""
+def find_method(name: str) -> Method:
+    """A method by name or reference. Raises RecipeError, listing all, where there is none."""
     if is_reference(name):
         own: Method = load(
             "method",
@@ -94,8 +94,13 @@ def method_defaults(name: str) -> Mapping[str, Mapping[str, Any]]:
             fits=lambda thing: isinstance(thing, Method),
             error=RecipeError,
         )
-        return own.defaults
+        return own
     for method in methods():
         if method.name == name:
-            return method.defaults
+            return method
     raise RecipeError(f"method = {name!r}: " + unknown("method", name, [method.name for method in methods()]))
+
+
+def method_defaults(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """Section defaults of a method, by name or reference. Raises RecipeError where there is none."""
+    return find_method(name).defaults

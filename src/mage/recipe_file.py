@@ -17,15 +17,20 @@ from mage.recipe import Recipe
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words."""
+    data = read_data(path)
+    for text in overrides:
+        override(data, text)
+    return parse_recipe(data, str(path))
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """What a TOML recipe says, unchecked. Raises RecipeError for a file that is none."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # editors may put a mark before it
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # editors may put a mark before it
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:  # numbers of too many digits and deep nesting beside wrong syntax
         raise RecipeError(f"{path}: not a TOML file ({error})") from None
-    for override in overrides:
-        _override(data, override)
-    return parse_recipe(data, str(path))
 
 
 def parse_recipe(data: dict[str, Any], source: str, *, resolved: bool = False) -> Recipe:
@@ -67,16 +72,17 @@ def _with_method(data: dict[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _override(data: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
+def override(data: dict[str, Any], text: str) -> None:
+    """Set `section.key=value` in nested dictionaries. Raises RecipeError where `text` is of another form."""
+    key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise RecipeError(f"override {override!r}: expected key=value, such as loop.iterations=100")
+        raise RecipeError(f"override {text!r}: expected key=value, such as loop.iterations=100")
     *sections, last = key.strip().split(".")
     for section in sections:
         data = data.setdefault(section, {})
         if not isinstance(data, dict):
-            raise RecipeError(f"override {override!r}: {section} is not a section")
+            raise RecipeError(f"override {text!r}: {section} is not a section")
     try:
-        data[last] = tomllib.loads(f"value = {text}")["value"]
+        data[last] = tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
-        data[last] = text
+        data[last] = value

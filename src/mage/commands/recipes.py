@@ -19,12 +19,17 @@ def shipped_recipes() -> dict[str, Path]:
 
 def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
     """Read a recipe by path or shipped name. Raises RecipeError in words."""
+    return read_recipe(recipe_path(name), overrides)
+
+
+def recipe_path(name: str) -> Path:
+    """The file of a recipe by path or shipped name. Raises RecipeError where there is none."""
     path, shipped = Path(name), shipped_recipes()
     if not path.exists() or (name in shipped and path.is_dir()):  # a run's folder may have the name of its recipe
         if name not in shipped:
             raise RecipeError(f"no such file, and {unknown('recipe', name, shipped)}")
         path = shipped[name]
-    return read_recipe(path, overrides)
+    return path
 
 
 def summary(path: Path) -> str:

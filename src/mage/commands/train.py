@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mage.commands.recipes import load_recipe
-from mage.errors import MageError, RecipeError, RunError, Terminated
+from mage.errors import MageError, RecipeError, RunError
 from mage.run.folder import RunFolder
 from mage.show.progress import choose_progress
 
@@ -39,7 +39,7 @@ def _train(folder: RunFolder, *, resume: bool, json: bool) -> None:
         if not resume:
             folder.discard_unused()
         raise
-    except (KeyboardInterrupt, Terminated):
+    except KeyboardInterrupt:
         sys.stderr.write(f"stopped; go on with: mage train --resume {folder.path}\n")
         raise
     if not json:

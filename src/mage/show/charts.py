@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -22,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 INK, MUTED, GRID, BAD = "#1d2430", "#667080", "#e3e6ea", "#b4442c"
 ADAPTIVE, FIXED, KNOWN = "#0b7a5b", "#8a6d1f", "#7b4fa3"
 SERIES = ("#9dbbe8", "#4f86d9", "#16458f", "#2a9d8f", "#e08a3c", "#a14a76")
+LINES = (SERIES[2], SERIES[4], SERIES[5], SERIES[3], SERIES[0], MUTED)
 THEME = {
     INK: "--ink",
     MUTED: "--muted",
@@ -73,7 +75,7 @@ def adaptation_figure(evals: Sequence[Row]) -> Figure:
         episodes = max(result["episodes"] for result in evals)
         for number, label in enumerate(labels):
             same = [result for result in evals if eval_label(result) == label]
-            _adaptation_line(axes, same, label, (SERIES[2], SERIES[4], SERIES[5], SERIES[3])[number % 4])
+            _adaptation_line(axes, same, label, LINES[number % len(LINES)])
         limits = next((result["limits"] for result in evals if result.get("limits")), None)
         if limits:
             _exact_line(axes, limits["non_adaptive"], "cannot adapt", FIXED)
@@ -140,6 +142,15 @@ def svg(figure: Figure, name: str, description: str) -> str:
     for color, variable in THEME.items():
         text = text.replace(color, f"var({variable})")
     return text.replace("<svg", f'<svg role="img" aria-label="{description}"', 1)
+
+
+def save_svg(figure: Figure, path: Path, name: str) -> None:
+    """Write a figure as a file of its own: letters as outlines, a white ground, so that it looks the same everywhere.
+
+    Equal figures give equal bytes.
+    """
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}):
+        figure.savefig(path, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
 
 
 def column(rows: Sequence[Row], key: str) -> Floats:
