@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -174,6 +175,36 @@ def test_temperature_is_that_of_the_sampler(engine: LocalEngine) -> None:
     item = datum([1, 10, *sample.tokens], 2, list(sample.logprobs))
     assert forward_backward(engine, [item], LossConfig(temperature=0.7))["logprob_diff_max"] < 1e-4
     assert forward_backward(engine, [item], LossConfig(temperature=1.0))["logprob_diff_max"] > 1e-2
+
+
+def test_each_token_has_the_temperature_it_was_sampled_at(engine: LocalEngine) -> None:
+    """A response at 1.5 up to its first "</action>", at 0.5 after it: the trainer finds the sampler's log-probs."""
+    params = SamplingParams(max_tokens=12, temperature=1.5, then=("</action>", 0.5))
+    mixed = 0
+    for seed in range(30):
+        sample = asyncio.run(engine.sample([1, 4, 5], params, seed))
+        temperatures = np.array(sample.temperatures, np.float32)
+        assert len(temperatures) == len(sample.tokens)
+        ends = [number for number, token in enumerate(sample.tokens) if engine.token_texts([token]) == ["</action>"]]
+        cut = ends[0] + 1 if ends else len(temperatures)
+        assert (temperatures[:cut] == 1.5).all()
+        assert (temperatures[cut:] == 0.5).all()
+        mixed += 0 < cut < len(temperatures)
+        plain = datum([1, 4, 5, *sample.tokens], 3, list(sample.logprobs))
+        own = replace(plain, temperature=np.concatenate([np.zeros(3, np.float32), temperatures]))
+        assert forward_backward(engine, [own])["logprob_diff_max"] < 1e-5
+        assert forward_backward(engine, [plain])["logprob_diff_max"] > 1e-3
+    assert mixed > 3
+
+
+def test_copies_at_different_temperatures_stay_apart() -> None:
+    data = [replace(datum([1, 4, 5], 2, [-1.0]), temperature=np.array([0, 0, t], np.float32)) for t in (1.0, 0.5, 0.5)]
+    (packed,) = pack(data, 1000)
+    assert packed.forest.temperature is not None
+    assert sorted(zip(packed.forest.temperature.tolist(), packed.batch.copies.tolist(), strict=True)) == [
+        (0.5, 2),
+        (1, 1),
+    ]
 
 
 def test_non_finite_loss_names_the_sequence(engine: LocalEngine) -> None:

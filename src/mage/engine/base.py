@@ -30,6 +30,8 @@ class SamplingParams:
     """0 means all."""
     stop: tuple[str, ...] = ()
     """Strings that end the response; they are kept in it."""
+    then: tuple[str, float] | None = None
+    """(text, temperature): once the response holds `text`, the rest of it is drawn at that temperature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Sample:
     """log π(token | prefix) of each token under the temperature it was sampled at."""
     stop: SampleStop
     text: str
+    temperatures: tuple[float, ...] = ()
+    """Of each token, where `SamplingParams.then` made them differ; else empty."""
 
 
 class Renderer(Protocol):
@@ -92,6 +96,8 @@ class Datum:
     """Coefficient of the entropy bonus."""
     kl: Floats
     """Coefficient of the KL penalty to the frozen reference."""
+    temperature: Floats | None = None
+    """What each token was sampled at; default, and where it is 0: `LossConfig.temperature`."""
 
 
 @dataclass(frozen=True, slots=True)

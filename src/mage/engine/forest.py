@@ -39,6 +39,8 @@ class Forest:
     """[M] place, in the flattened rows, of the node before each sampled token."""
     targets: torch.Tensor
     """[M] the sampled tokens."""
+    temperature: torch.Tensor | None
+    """[M] what each was sampled at, 0 for the loss's temperature; None if all were."""
 
     def of_rows(self, chosen: torch.Tensor) -> tuple[Forest, torch.Tensor]:
         """The forest of the rows `chosen` [B], and which [M] of the sampled tokens it keeps."""
@@ -48,7 +50,8 @@ class Forest:
         number = torch.cumsum(chosen, 0) - 1  # of each row among the chosen
         predictor = (number[row] * width + self.predictor % width)[kept]
         rows = (self.tokens[chosen], self.positions[chosen], self.visible[chosen])
-        return Forest(*rows, predictor, self.targets[kept]), kept
+        temperature = None if self.temperature is None else self.temperature[kept]
+        return Forest(*rows, predictor, self.targets[kept], temperature), kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +141,22 @@ def _packed(data: Sequence[Datum], rows: Sequence[_Row]) -> Packed:
             before.append(path[sampled] + number * width)
             chosen.append(sampled + 1)
     indices = [index for row in rows for index, _, _ in row.members]
-    predictor, targets, batch, source = _targets(data, indices, np.concatenate(before), chosen)
-    arrays = (tokens, positions, visible[:, None], predictor, targets)
-    return Packed(Forest(*map(torch.from_numpy, arrays)), batch, source)
+    predictor, targets, temperature, batch, source = _targets(data, indices, np.concatenate(before), chosen)
+    forest = Forest(
+        tokens=torch.from_numpy(tokens),
+        positions=torch.from_numpy(positions),
+        visible=torch.from_numpy(visible[:, None]),
+        predictor=torch.from_numpy(predictor),
+        targets=torch.from_numpy(targets),
+        temperature=torch.from_numpy(temperature) if temperature.any() else None,
+    )
+    return Packed(forest, batch, source)
 
 
 def _targets(
     data: Sequence[Datum], indices: Sequence[int], predictor: Ints, chosen: Sequence[Ints]
-) -> tuple[Ints, Ints, TokenBatch, Ints]:
-    """The distinct sampled tokens (predictor, token), the sums over the copies of each, and the first datum of each."""
+) -> tuple[Ints, Ints, Floats, TokenBatch, Ints]:
+    """The distinct sampled tokens (predictor, token, temperature), sums over the copies of each, its first datum."""
 
     members = list(zip([data[index] for index in indices], chosen, strict=True))
     targets: Ints = np.concatenate([datum.tokens[places] for datum, places in members])
@@ -155,8 +165,12 @@ def _targets(
         return np.concatenate([getattr(datum, field)[places] for datum, places in members])
 
     old, advantages = pick("logprobs"), pick("advantages")
-    order = np.lexsort((old, targets, predictor))  # stable: the first of equal ones comes first
-    differ = [np.diff(values[order]) != 0 for values in (predictor, targets, old)]
+    temperature = np.concatenate(
+        [np.zeros(len(at), np.float32) if datum.temperature is None else datum.temperature[at] for datum, at in members]
+    )
+    columns = (predictor, targets, temperature, old)
+    order = np.lexsort(columns[::-1])  # stable: the first of equal ones comes first
+    differ = [np.diff(values[order]) != 0 for values in columns]
     first = np.flatnonzero(np.concatenate([[True], np.logical_or.reduce(differ)]))
 
     def total(values: Floats) -> torch.Tensor:
@@ -172,4 +186,4 @@ def _targets(
         copies=total(np.ones_like(old)),
     )
     source = np.repeat(indices, [len(places) for places in chosen])
-    return predictor[kept], targets[kept], batch, source[kept]
+    return predictor[kept], targets[kept], temperature[kept], batch, source[kept]

@@ -32,9 +32,13 @@ class Predicted:
     """[M] log-probability of the sampled token."""
 
     @classmethod
-    def of(cls, logits: torch.Tensor, targets: torch.Tensor, temperature: float) -> Predicted:
-        """From logits [M, V] and the sampled tokens [M]."""
-        everything = torch.log_softmax(logits if temperature == 1 else logits / temperature, dim=-1)
+    def of(cls, logits: torch.Tensor, targets: torch.Tensor, temperature: float | torch.Tensor) -> Predicted:
+        """From logits [M, V], the sampled tokens [M], and the temperature of all or of each [M]."""
+        if isinstance(temperature, torch.Tensor):
+            logits = logits / temperature[:, None]
+        elif temperature != 1:
+            logits = logits / temperature
+        everything = torch.log_softmax(logits, dim=-1)
         return cls(everything, everything.gather(1, targets[:, None])[:, 0])
 
     def entropies(self) -> torch.Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,12 @@ class _Request:
     params: SamplingParams
     seed: int
     done: asyncio.Future[Sample]
+    mixed: bool
+    """Whether its tokens are drawn at two temperatures."""
     node: int = ROOT
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    temperatures: list[float] = field(default_factory=list)
 
 
 class StopRule:
@@ -99,7 +102,7 @@ class ContinuousBatcher:
         loop = asyncio.get_running_loop()
         if self._tree.size > self._max_slots and not self._ready and not self._waiting:
             self._plant()
-        request = _Request(tuple(prompt), params, seed, loop.create_future())
+        request = _Request(tuple(prompt), params, seed, loop.create_future(), params.then is not None)
         self._waiting.append(request)
         if not self._scheduled:
             self._scheduled = True
@@ -164,6 +167,8 @@ class ContinuousBatcher:
         for request, token, logprob in zip(requests, tokens.tolist(), logprobs.tolist(), strict=True):
             request.tokens.append(token)
             request.logprobs.append(logprob)
+            if request.mixed:
+                self._change(request)
             stop = self._stopped(request)
             if stop is None:
                 request.node = child(request.node, token)
@@ -172,14 +177,23 @@ class ContinuousBatcher:
                 self._finish(request, stop)
         return moved
 
+    def _change(self, request: _Request) -> None:
+        """Note the temperature that the newest token had; if it ends the first part, take that of the rest."""
+        params = request.params
+        request.temperatures.append(params.temperature)
+        if params.then and self._rule((params.then[0],))(request.tokens):
+            request.params = replace(params, temperature=params.then[1], then=None)
+
     def _stopped(self, request: _Request) -> SampleStop | None:
-        stop = request.params.stop
+        if self._rule(request.params.stop)(request.tokens):
+            return "stop"
+        return "length" if len(request.tokens) >= request.params.max_tokens else None
+
+    def _rule(self, stop: tuple[str, ...]) -> StopRule:
         rule = self._rules.get(stop)
         if rule is None:
             rule = self._rules[stop] = StopRule(self._tokenizer, stop)
-        if rule(request.tokens):
-            return "stop"
-        return "length" if len(request.tokens) >= request.params.max_tokens else None
+        return rule
 
     def _finish(self, request: _Request, stop: SampleStop) -> None:
         tokens = tuple(request.tokens)
@@ -188,7 +202,7 @@ class ContinuousBatcher:
             if len(self._texts) > 100_000:
                 self._texts.clear()
             text = self._texts[tokens] = self._tokenizer.decode(tokens)
-        request.done.set_result(Sample(tokens, tuple(request.logprobs), stop, text))
+        request.done.set_result(Sample(tokens, tuple(request.logprobs), stop, text, tuple(request.temperatures)))
 
     @torch.inference_mode()
     def _compute(self, requests: list[_Request]) -> None:

@@ -111,7 +111,8 @@ def _predict(model: Any, forest: Forest, temperature: float) -> Predicted:
         input_ids=forest.tokens, attention_mask=forest.visible, position_ids=forest.positions, use_cache=False
     ).last_hidden_state
     logits = model.get_output_embeddings()(hidden.flatten(0, 1)[forest.predictor]).float()
-    return Predicted.of(logits, forest.targets, temperature)
+    own = forest.temperature
+    return Predicted.of(logits, forest.targets, temperature if own is None else own.where(own > 0, temperature))
 
 
 def _first_bad(logprobs: torch.Tensor) -> int:
