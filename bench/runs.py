@@ -35,7 +35,10 @@ def run_all(jobs: Sequence[Job], folder: Path, parallel: int) -> list[dict[str, 
 def _run(job: Job, folder: Path) -> dict[str, Any]:
     kept = folder / f"{job.name}.json"
     if kept.exists():
-        return dict(json.loads(kept.read_text()))
+        done: dict[str, Any] = json.loads(kept.read_text())
+        if (done["recipe"], done["overrides"]) != (job.recipe, list(job.overrides)):
+            raise SystemExit(f"{kept} is of other settings ({' '.join(done['overrides'])}): move {folder} away")
+        return done
     run = folder / job.name
     resumed = (run / "recipe.json").exists()
     command = ["--resume", str(run)] if resumed else [job.recipe, *job.overrides, "--run", str(run)]

@@ -270,7 +270,11 @@ def test_listings_agree_with_their_json(what, capsys):
 
 
 def test_methods_are_listed(lend, capsys):
-    method = type("Method", (), {"name": "mage", "kind": "training", "paper": "2603.03680", "summary": "[b]adapts[/b]"})
+    method = type(
+        "Method",
+        (),
+        {"name": "mage", "kind": "training", "paper": "2603.03680", "summary": "[b]adapts[/b]", "defaults": {}},
+    )
     lend("mage.methods", methods=lambda: [method])
     assert cli.main(["ls", "methods"]) == 0
     assert "[b]adapts[/b]" in capsys.readouterr().out

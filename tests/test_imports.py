@@ -27,7 +27,19 @@ LAYERS = {
     "learn": {*BASE, "recipe", "engine.base", "play.records"},
     "engine": {*BASE},
     "analysis": {*BASE, "play"},
-    "run": {*BASE, "mage", "cache", "explain", "recipe", "recipe_file", "play", "learn", "engine", "analysis"},
+    "run": {
+        *BASE,
+        "mage",
+        "cache",
+        "explain",
+        "methods",
+        "recipe",
+        "recipe_file",
+        "play",
+        "learn",
+        "engine",
+        "analysis",
+    },
     "show": {*BASE, "mage", "recipe", "recipe_file", "play", "analysis", "run"},
 }
 OUTER = {"cli", "commands", "__main__"}

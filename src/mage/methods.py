@@ -28,7 +28,7 @@ def methods() -> tuple[Method, ...]:
     """All methods.
 
     >>> [method.name for method in methods()]
-    ['mage', 'lamer', 'gigpo', 'grpo', 'rloo', 'reinforce']
+    ['mage', 'lamer', 'gigpo', 'grpo', 'rloo', 'ppo', 'reinforce++', 'reinforce']
     """
     group = ("group", "opponent", "episode")
     alone = {"memory": "none"}
@@ -73,6 +73,20 @@ def methods() -> tuple[Method, ...]:
             "arXiv 2402.14740",
             "each episode alone, leave-one-out group mean",
             {"trial": alone, "credit": {"returns": "episode", "advantage": "rloo", "baseline": group}},
+        ),
+        Method(
+            "ppo",
+            "trained",
+            "arXiv 1707.06347",
+            "each episode alone, a value function and generalised advantage estimation",
+            {"trial": alone, "credit": {"returns": "episode", "advantage": "gae", "baseline": group, "std": True}},
+        ),
+        Method(
+            "reinforce++",
+            "trained",
+            "arXiv 2501.03262",
+            "each episode alone, advantages scaled over the whole batch",
+            {"trial": alone, "credit": {"returns": "episode", "advantage": "reinforce++", "baseline": (), "std": True}},
         ),
         Method(
             "reinforce",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
-AdvantageKind = Literal["reinforce", "rloo", "grpo", "gigpo"]
+AdvantageKind = Literal["reinforce", "reinforce++", "rloo", "grpo", "gigpo", "gae"]
 BaselineKey = Literal["group", "opponent", "seat", "episode", "anchor"]
 MemoryMode = Literal["history", "reflection", "history+reflection", "none"]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -75,10 +75,13 @@ class CreditSection(Section):
     gamma_traj: Fraction = 0.6
     """Discount per episode border."""
     advantage: AdvantageKind = "gigpo"
-    baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), min_length=1, strict=False)
-    """What the turns that share one baseline have in common."""
+    baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), strict=False)
+    """What the turns that share one baseline have in common; empty: all turns of a phase are compared."""
     std: bool = False
-    """Divide by the standard deviation of the baseline's group (GRPO's form, GiGPO's mean_std_norm)."""
+    """Divide by the standard deviation: of the baseline's group (GRPO's form, GiGPO's mean_std_norm), for `gae` and
+    `reinforce++` of all turns."""
+    gae_lambda: Fraction = 0.95
+    """λ of `gae`: 1 trusts returns, 0 the value function."""
     step_weight: NonNegative = 1.0
     """GiGPO: ω, weight of the step term beside the trial term."""
     trial_weight: NonNegative = 1.0
@@ -151,6 +154,10 @@ class OptimSection(Section):
     without rewarding malformed answers, as an entropy bonus does."""
     kl_remark: NonNegative = 0.2
     """KL to the frozen start on remark tokens."""
+    value_weight: NonNegative = 0.5
+    """Weight of the value loss where there is a value function (`credit.advantage = "gae"`)."""
+    value_clip: Positive = 0.2
+    """How far the value may move from its old one before the loss stops pulling (PPO's clipped value loss)."""
 
 
 class LoopSection(Section):

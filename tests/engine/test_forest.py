@@ -111,3 +111,22 @@ def test_loss_and_gradient_are_those_of_the_sequences_alone(make_engine: Build, 
     assert loss == pytest.approx(sum(each for each, _ in alone), rel=1e-4)
     for number, gradient in enumerate(gradients):
         torch.testing.assert_close(gradient, sum(each[number] for _, each in alone), rtol=1e-3, atol=1e-3)
+
+
+def test_copies_that_were_sampled_at_other_probabilities_stay_apart() -> None:
+    """A sampled token weighs by π/π_old: what one sampler found likelier is not the same datum."""
+
+    def one(old: float, advantage: float) -> Datum:
+        zeros = np.zeros(3, np.float32)
+        last = np.array([0, 0, 1], np.float32)
+        return Datum(np.array([1, 2, 3]), last > 0, old * last, advantage * last, zeros, zeros)
+
+    (part,) = pack([one(-1.0, 2.0), one(-2.0, 3.0), one(-1.0, -4.0)], 1000)
+    assert part.forest.predictor.tolist() == [1, 1]  # the node is one
+    found = {
+        old: (gain, loss)
+        for old, gain, loss in zip(
+            part.batch.old_logprobs.tolist(), part.batch.gain.tolist(), part.batch.loss.tolist(), strict=True
+        )
+    }
+    assert found == {-1.0: (2.0, -4.0), -2.0: (3.0, 0.0)}

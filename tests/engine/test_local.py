@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ import torch
 from mage.engine.base import Engine, SamplingParams
 from mage.engine.local import LocalEngine, open_model
 from mage.engine.render import ChatRenderer
+from mage.engine.tiny import tiny_tokenizer
 from mage.errors import EngineError
 
 Build = Callable[..., LocalEngine]
@@ -116,3 +118,38 @@ def test_tiny_weights_depend_on_the_seed_only(make_engine: Build) -> None:
     assert torch.equal(torch.random.get_rng_state(), state)  # the global generator is left alone
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert not torch.equal(one["lm_head.weight"], other["lm_head.weight"])
+
+
+def family(kind: type, **options: Any) -> Any:
+    """A random model of a family of Transformers."""
+    from transformers import AutoModelForCausalLM
+
+    shape = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 128}
+    tokens = {"pad_token_id": 0, "bos_token_id": None, "eos_token_id": None}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = AutoModelForCausalLM.from_config(kind(**shape, **heads, **tokens, **options)).eval()
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, 0, 0.5)
+    return model
+
+
+def test_a_sliding_window_is_the_longest_context() -> None:
+    from transformers import MistralConfig, Qwen2Config
+
+    for kind, options, length in (
+        (MistralConfig, {"sliding_window": 6}, 6),
+        (MistralConfig, {"sliding_window": None}, 128),
+        (Qwen2Config, {"sliding_window": 6, "use_sliding_window": False}, 128),
+    ):
+        assert LocalEngine(family(kind, **options), tiny_tokenizer(("a",))).context_length == length
+
+
+def test_a_family_that_scales_its_logits_is_refused() -> None:
+    from transformers import CohereConfig, GraniteConfig
+
+    for model in (family(GraniteConfig, logits_scaling=4.0), family(CohereConfig, logit_scale=0.25)):
+        with pytest.raises(EngineError, match=f"models of type '{model.config.model_type}' are not supported"):
+            LocalEngine(model, tiny_tokenizer(("a",)))

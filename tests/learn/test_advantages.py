@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mage.learn.advantages import gigpo, grpo, reinforce, rloo
+from mage.learn.advantages import gigpo, grpo, reinforce, reinforce_plus, rloo
 from mage.learn.baselines import Baseline
 
 # two groups: values 1, 3, 8 (mean 4, std √(26/3)) and 5 alone
@@ -21,6 +21,15 @@ def test_grpo() -> None:
 
 def test_grpo_of_equal_values_is_zero() -> None:
     assert grpo(np.full(4, 2.5), GROUPS).tolist() == [0, 0, 0, 0]
+
+
+def test_reinforce_plus_has_the_scale_of_the_batch() -> None:
+    # centred in their groups: −3, −1, 4, 0; of all four: mean 0, variance (9 + 1 + 16) / 4
+    spread = np.sqrt(26 / 4) + 1e-6
+    assert np.allclose(reinforce_plus(VALUES, GROUPS), np.array([-3, -1, 4, 0]) / spread, rtol=1e-12)
+    assert reinforce_plus(VALUES, GROUPS, std=False).tolist() == [-3, -1, 4, 0]
+    together = Baseline(np.zeros(4, dtype=np.int64), GROUPS.trial, GROUPS.counted, GROUPS.weight)
+    assert np.allclose(reinforce_plus(VALUES, together), (VALUES - 4.25) / (VALUES.std() + 1e-6), rtol=1e-12)
 
 
 def test_rloo() -> None:

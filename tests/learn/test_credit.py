@@ -85,7 +85,7 @@ def test_length_penalty_grows_from_half_the_limit() -> None:
     # limit 8: 4, 6, 8 tokens cost 0, 1, 2; limit 4 of a reflection: 3 tokens cost 1
     trials = [play([Ep(0.0, [Act("p", tokens=n)], Note(tokens=3)), Ep(0.0, [])], planned=2) for n in (4, 6, 8)]
     credit = CreditSection(returns="final", advantage="reinforce", length_penalty=2.0)
-    got, seen = assign_credit(trials, credit, max_tokens=LIMITS)
+    got, _, seen = assign_credit(trials, credit, max_tokens=LIMITS)
     assert [a.tolist() for a in got] == [[1, 0], [0, 0], [-1, 0]]
     assert seen["length_penalty"] == -(0 + 1 + 2 + 3 * 1) / 6
 
@@ -129,7 +129,7 @@ def test_diagnostics() -> None:
 
 
 def test_no_trials() -> None:
-    got, seen = assign_credit([], CreditSection(), max_tokens=LIMITS)
+    got, _, seen = assign_credit([], CreditSection(), max_tokens=LIMITS)
     assert got == []
     assert seen["silent_groups"] == 0
 

@@ -4,7 +4,7 @@ from fake_trials import Act, Ep, Note, play
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage.learn.data import Coefficients, training_data
+from mage.learn.data import Coefficients, StateValues, by_turn, training_data
 from mage.play.records import Trial
 
 COEFFICIENTS = Coefficients(entropy_action=0.5, entropy_remark=0.25, kl_action=1.0, kl_remark=2.0)
@@ -82,3 +82,21 @@ def test_masks_cover_exactly_what_was_sampled(one_context: bool, made: list[list
             assert (datum.kl[span] == (2 if turn.phase == "reflect" else 1)).all()
             covered += turn.stop - turn.start
     assert covered == sum(datum.sampled.sum() for datum in data)
+
+
+def test_states_are_where_turns_begin() -> None:
+    trial = play([Ep(1.0, [Act(tokens=2), Act(tokens=1)], Note(tokens=1)), Ep(1.0, [Act(tokens=3)])])
+    blank = [np.zeros(len(trial.turns))]
+    old, target = np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8])
+    data, _ = training_data([trial, trial], blank * 2, COEFFICIENTS, StateValues([old, -old], [target, -target]))
+    found = [datum.values for datum in data]
+    assert all(points is not None for points in found)
+    for datum, points in zip(data, found, strict=True):
+        assert datum.sampled[points.at].all()
+        assert not datum.sampled[points.at - 1].any()  # these turns have something read between them
+    assert np.concatenate([points.old for points in found]).tolist() == [1, 2, 3, 4, -1, -2, -3, -4]
+    assert np.concatenate([points.target for points in found]).tolist() == [5, 6, 7, 8, -5, -6, -7, -8]
+    assert [turns.tolist() for turns in by_turn([trial, trial], [points.old for points in found])] == [
+        [1, 2, 3, 4],
+        [-1, -2, -3, -4],
+    ]

@@ -4,6 +4,7 @@ from small import small
 from mage.commands.recipes import recipe_path
 from mage.errors import RecipeError, RunError
 from mage.run.compare import compare, contenders, run_name, summarise
+from mage.run.folder import RunFolder
 
 
 def result(payoff, tokens=10, seconds=1.0):
@@ -15,7 +16,7 @@ def test_each_method_keeps_its_own_settings_and_all_share_the_rest():
     recipes = contenders(recipe_path("kuhn_history"), ["loop.groups=32"], methods, seeds)
     assert [(recipe.method, recipe.seed) for recipe in recipes] == [("mage", 3), ("mage", 1), ("grpo", 3), ("grpo", 1)]
     mage, _, grpo, _ = recipes
-    # kuhn_history says memory and baseline for itself: neither of them reaches a comparison
+    # kuhn_history says memory and baseline for itself: both methods have their own
     assert (mage.trial.memory, mage.credit.returns) == ("reflection", "differential")
     assert (grpo.trial.memory, grpo.credit.returns, grpo.credit.std) == ("none", "episode", True)
     assert grpo.credit.baseline == mage.credit.baseline == ("group", "opponent", "episode")
@@ -33,6 +34,7 @@ def test_overrides_are_of_all_methods():
     [
         (["mage", "mage"], [0], "--methods: 'mage' is named twice"),
         (["mage"], [1, 2, 1], "--seeds: 1 is named twice"),
+        (["mage"], [], "--seeds: expected at least one"),
         (["mage", "grop"], [0], "did you mean 'grpo'?"),
     ],
 )
@@ -71,3 +73,31 @@ def test_runs_are_trained_and_evaluated_once_and_failures_named(tmp_path):
     (tmp_path / run_name(recipes[1]) / "recipe.json").write_text("{}")
     with pytest.raises(RunError, match="not the recipe of a run"):
         compare(recipes, tmp_path)
+
+
+def test_a_method_is_the_same_in_any_company():
+    path = recipe_path("kuhn")
+    alone = contenders(path, [], ["mage"], [0])[0]
+    assert contenders(path, [], ["mage", "grpo", "reinforce++"], [0])[0] == alone
+
+
+def test_seeds_and_methods_are_no_settings():
+    with pytest.raises(RecipeError, match="seed=7: methods and seeds of a comparison are those of"):
+        contenders(recipe_path("kuhn"), ["seed=7"], ["mage"], [0])
+
+
+def test_episodes_that_no_run_came_to():
+    recipes = contenders(recipe_path("kuhn"), [], ["mage", "grpo"], [0])
+    mage, grpo = summarise(recipes, [result([0.1, None]), result([0.2, None])])
+    assert mage.mean == (0.1, None)
+    assert grpo.difference == pytest.approx(0.1)
+
+
+def test_an_evaluation_of_an_unfinished_run_does_not_count(tmp_path):
+    (recipe,) = [small(loop={"iterations": 2, "checkpoint_every": 1})]
+    folder = RunFolder.create(recipe, tmp_path / run_name(recipe))
+    early = {"actor": "model", "episodes": 3, "pooled": {"payoff": [9.0, 9.0, 9.0]}, "opponents": {}, "iteration": 1}
+    folder.write_eval("default", early)
+    (row,) = compare([recipe], tmp_path)
+    assert row["iteration"] == 2
+    assert row["pooled"]["payoff"] != [9.0, 9.0, 9.0]

@@ -46,7 +46,7 @@ def test_by_hand(collected):
     assert (row["trials"], row["dropped_groups"]) == (4, 3)
     assert row["drop_reasons"] == ["member 0: it broke", "member 1: it broke"]
     assert (row["invalid_share"], row["truncated_share"]) == (1 / 5, 1 / 5)
-    assert (row["tokens_sampled"], row["tokens_read"]) == (10, 60)
+    assert (row["tokens_sampled"], row["tokens_read"]) == (10, 50)
 
 
 def test_standard_errors_are_those_of_groups(collected):
@@ -54,6 +54,17 @@ def test_standard_errors_are_those_of_groups(collected):
     row = trial_metrics(collected, 3)
     spread = [math.sqrt(0.5), math.sqrt(2 * 1.25**2)]
     assert row["payoff_sem"] == pytest.approx([spread[0] / math.sqrt(2), spread[1] / math.sqrt(2), None])
+
+
+def test_what_lies_between_opponents_is_no_error():
+    groups = [
+        [trial(n, 0, [reward], name)] for n, (reward, name) in enumerate([(1.0, "a"), (1.0, "a"), (-1.0, "b")] * 2)
+    ]
+    assert trial_metrics(gather(*groups), 1)["payoff_sem"] == [0.0]
+    # a: 0 and 2, s² = 2; b: 5, 5, 5, 9: s² = 4. √(2²·2/2 + 4²·4/4) / 6
+    rewards = [(0.0, "a"), (2.0, "a"), (5.0, "b"), (5.0, "b"), (5.0, "b"), (9.0, "b")]
+    groups = [[trial(n, 0, [reward], name)] for n, (reward, name) in enumerate(rewards)]
+    assert trial_metrics(gather(*groups), 1)["payoff_sem"] == [pytest.approx(math.sqrt(4 + 16) / 6)]
 
 
 def test_standard_errors_by_opponent_are_those_of_its_groups():

@@ -23,8 +23,9 @@ from mage.run import train as train_module
 from mage.run.arena import make_arena
 from mage.run.folder import RunFolder
 from mage.run.progress import Silent
-from mage.run.train import means, minibatches, save_model, train
+from mage.run.train import save_model, train
 from mage.run.trial_file import TrialFile
+from mage.run.update import means, minibatches
 
 KEYS = {
     "iteration",
@@ -308,7 +309,7 @@ def collected(groups, size=2, turns=1):
 
 
 def credit(trials):
-    return Credit([np.ones(len(trial.turns)) for trial in trials], {})
+    return Credit([np.ones(len(trial.turns)) for trial in trials], None, {})
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def comparison_table(rows: Sequence[Compared], result: Row) -> Table:
     for row in rows:
         gap = _spread(row.difference, row.difference_interval)
         chance = "" if row.improvement is None else f"{row.improvement:.2f}"
-        values = [f"{value:z.4f}" for value in row.mean]
+        values = ["–" if value is None else f"{value:z.4f}" for value in row.mean]
         table.add_row(row.method, *values, _range(row.interval), gap, chance, f"{row.tokens:,}", f"{row.seconds:,.0f}")
     limits = result.get("limits")
     if limits:

@@ -73,7 +73,13 @@ def _methods() -> list[Row]:
     from mage.methods import methods
 
     return [
-        {"name": method.name, "kind": method.kind, "paper": method.paper, "summary": method.summary}
+        {
+            "name": method.name,
+            "kind": method.kind,
+            "paper": method.paper,
+            "summary": method.summary,
+            "defaults": method.defaults,
+        }
         for method in methods()
     ]
 
@@ -84,7 +90,7 @@ def _show(rows: list[Row]) -> None:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2), header_style="dim")
-    columns = [key for key in rows[0] if key != "path"] if rows else []
+    columns = [key for key in rows[0] if key not in ("path", "defaults")] if rows else []
     for column in columns:
         table.add_column(column, no_wrap=column == "name")
     for row in rows:

@@ -81,6 +81,18 @@ class Sampler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ValuePoints:
+    """States of one sequence whose value is asked for or learned, K of them."""
+
+    at: Ints
+    """[K] index of the token that is chosen in each state: the state is all before it."""
+    old: Floats
+    """[K] value before the update."""
+    target: Floats
+    """[K] what it is trained towards."""
+
+
+@dataclass(frozen=True, slots=True)
 class Datum:
     """One sequence to learn from. All arrays have length T and are aligned with `tokens`.
 
@@ -98,6 +110,8 @@ class Datum:
     """Coefficient of the KL penalty to the frozen reference."""
     temperature: Floats | None = None
     """What each token was sampled at; default, and where it is 0: `LossConfig.temperature`."""
+    values: ValuePoints | None = None
+    """Where there is a value function to learn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,18 @@ class LossConfig:
     """`k3` estimates the KL to the reference from the sampled token; `full` sums over the vocabulary."""
     temperature: float = 1.0
     """The temperature that the tokens were sampled at."""
+    value_weight: float = 0.5
+    """Weight of the mean value loss, ½ max((V − R)², (clip(V, V_old ± value_clip) − R)²) (PPO)."""
+    value_clip: float = 0.2
+
+
+@runtime_checkable
+class Critic(Protocol):
+    """What an engine offers besides if it has a value function."""
+
+    async def values(self, data: Sequence[Datum]) -> list[Floats]:
+        """V of the states at `datum.values.at`, [K] for each datum."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +163,9 @@ class Engine(Sampler, Protocol):
     async def forward_backward(self, data: Sequence[Datum], loss: LossConfig) -> dict[str, float]:
         """Accumulate the gradient of the mean per-token loss over `data`; returns means of what was seen.
 
-        Keys: loss, entropy, kl, clip_fraction, ratio_mean, logprob_diff_mean and logprob_diff_max (trainer against
-        sampler), tokens, sampled_tokens. Raises EngineError at a non-finite loss, naming the first bad sequence;
-        no gradient is left then.
+        Keys: loss, value_loss (where data have values), entropy, kl, clip_fraction, ratio_mean, logprob_diff_mean and
+        logprob_diff_max (trainer against sampler), tokens, sampled_tokens. Raises EngineError at a non-finite loss,
+        naming the first bad sequence; no gradient is left then.
         """
         ...
 

@@ -40,13 +40,13 @@ def draw(
     The log-probability is that of the tempered distribution before any truncation: what the trainer computes again.
     Greedy requests (temperature 0) take the arg-max and report its log-probability at temperature 1.
     """
-    temperatures = np.fromiter((p.temperature for p in params), np.float64, len(params))
+    temperatures = np.fromiter((p.temperature for p in params), np.float32, len(params))
     greedy = temperatures == 0
-    if (temperatures == 1).all() or greedy.all():
-        tempered = logprobs
-    else:
-        scale = np.where(greedy, 1.0, temperatures).astype(np.float32)
-        tempered = log_softmax(np.asarray(logprobs / scale[:, None], np.float32))
+    scaled = ~greedy & (temperatures != 1)  # the others keep their bits, whatever stands beside them
+    tempered = logprobs
+    if scaled.any():
+        tempered = logprobs.copy()
+        tempered[scaled] = log_softmax(logprobs[scaled] / temperatures[scaled][:, None])
     weights = np.exp(tempered, dtype=np.float64)
     for row, p in enumerate(params):
         if (p.top_p < 1 or p.top_k) and not greedy[row]:

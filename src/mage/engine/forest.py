@@ -55,6 +55,18 @@ class Forest:
 
 
 @dataclass(frozen=True, slots=True)
+class States:
+    """The K states of a micro-batch whose value is asked for; copies are not merged, their targets differ."""
+
+    place: torch.Tensor
+    """[K] place, in the flattened rows, of the last token of each."""
+    old: torch.Tensor
+    target: torch.Tensor
+    owner: Ints
+    """[K] index in the data of the sequence of each, in the order that it has them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """A micro-batch."""
 
@@ -63,6 +75,8 @@ class Packed:
     """What the loss needs of the M sampled tokens."""
     source: Ints
     """[M] index in the data of the first sequence with each of them."""
+    states: States | None
+    """None where no value is asked for."""
 
 
 @dataclass(slots=True)
@@ -150,7 +164,22 @@ def _packed(data: Sequence[Datum], rows: Sequence[_Row]) -> Packed:
         targets=torch.from_numpy(targets),
         temperature=torch.from_numpy(temperature) if temperature.any() else None,
     )
-    return Packed(forest, batch, source)
+    return Packed(forest, batch, source, _states(data, rows, width))
+
+
+def _states(data: Sequence[Datum], rows: Sequence[_Row], width: int) -> States | None:
+    members = [(number, index, path) for number, row in enumerate(rows) for index, path, _ in row.members]
+    asked = [(number, index, path, points) for number, index, path in members if (points := data[index].values)]
+    if not asked:
+        return None
+    return States(
+        place=torch.from_numpy(
+            np.concatenate([path[points.at - 1] + number * width for number, _, path, points in asked])
+        ),
+        old=torch.from_numpy(np.concatenate([points.old for *_, points in asked])),
+        target=torch.from_numpy(np.concatenate([points.target for *_, points in asked])),
+        owner=np.repeat([index for _, index, _, _ in asked], [len(points.at) for *_, points in asked]),
+    )
 
 
 def _targets(

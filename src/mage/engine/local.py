@@ -13,13 +13,15 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from mage.engine.base import AdamParams, Datum, LossConfig, Renderer, Sample, SamplingParams
+from mage.engine.base import AdamParams, Datum, Floats, LossConfig, Renderer, Sample, SamplingParams
 from mage.engine.render import ChatRenderer
 from mage.engine.sampler import ContinuousBatcher
 from mage.engine.trainer import Trainer
 from mage.errors import EngineError
 
 STATE = "engine.json"
+EXACT = 1e-2
+"""Largest difference of log-probabilities between the model as it is and as this engine computes it (bfloat16)."""
 
 
 class LocalEngine:
@@ -29,18 +31,22 @@ class LocalEngine:
     >>> sample = await engine.sample(prompt, SamplingParams(max_tokens=8), seed=0)           # doctest: +SKIP
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, max_tokens_per_batch: int = 16384) -> None:
+    def __init__(self, model: Any, tokenizer: Any, *, max_tokens_per_batch: int = 16384, critic: bool = False) -> None:
         self.model, self.tokenizer = model.eval(), tokenizer  # eval: dropout would part sampler and trainer
         self.renderer: Renderer = ChatRenderer(tokenizer)
-        self.context_length = int(model.config.max_position_embeddings)
-        self._trainer = Trainer(model, max_tokens_per_batch=max_tokens_per_batch)
+        self.context_length = _context_length(model.config)
+        check_exact(model, min(8, self.context_length))
+        self._trainer = Trainer(model, max_tokens_per_batch=max_tokens_per_batch, critic=critic)
         self._batcher = ContinuousBatcher(model, tokenizer)
 
     @classmethod
-    def open(cls, folder: Path, *, max_tokens_per_batch: int = 16384) -> LocalEngine:
-        """The engine of a Transformers folder. Raises EngineError where there is none, or only pickled weights."""
+    def open(cls, folder: Path, *, max_tokens_per_batch: int = 16384, critic: bool = False) -> LocalEngine:
+        """The engine of a Transformers folder, with a value head on its last hidden state if `critic` says so.
+
+        Raises EngineError where there is none, or only pickled weights.
+        """
         model, tokenizer = open_model(folder)
-        return cls(model, tokenizer, max_tokens_per_batch=max_tokens_per_batch)
+        return cls(model, tokenizer, max_tokens_per_batch=max_tokens_per_batch, critic=critic)
 
     async def sample(self, prompt: Sequence[int], params: SamplingParams, seed: int) -> Sample:
         """See `mage.engine.base.Sampler`."""
@@ -49,6 +55,10 @@ class LocalEngine:
     async def forward_backward(self, data: Sequence[Datum], loss: LossConfig) -> dict[str, float]:
         """See `mage.engine.base.Engine`."""
         return self._trainer.forward_backward(data, loss)
+
+    async def values(self, data: Sequence[Datum]) -> list[Floats]:
+        """See `mage.engine.base.Critic`."""
+        return self._trainer.values(data)
 
     async def optim_step(self, adam: AdamParams) -> dict[str, float]:
         """See `mage.engine.base.Engine`."""
@@ -79,6 +89,8 @@ class LocalEngine:
         state = self._trainer.optimizer.state_dict()["state"]
         moments = {f"{index}.{name}": value for index, entry in state.items() for name, value in entry.items()}
         _save(moments, folder / "optimizer.safetensors")
+        if self._trainer.critic is not None:
+            _save(self._trainer.critic.state_dict(), folder / "critic.safetensors")
         if self._trainer.reference is not None:
             _save(self._trainer.reference.state_dict(), folder / "reference.safetensors")
         (folder / STATE).write_text(json.dumps(self._kind()) + "\n")
@@ -91,6 +103,8 @@ class LocalEngine:
             self._trainer.freeze_reference()
             _load(self._trainer.reference, folder / "reference.safetensors")
         _load(self.model, folder / "weights.safetensors")
+        if self._trainer.critic is not None:
+            _load(self._trainer.critic, folder / "critic.safetensors")
         entries: dict[int, dict[str, torch.Tensor]] = {}
         for key, value in _read(folder / "optimizer.safetensors").items():
             index, _, name = key.partition(".")
@@ -107,6 +121,34 @@ class LocalEngine:
         _hide_progress_bars()
         self.model.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
+
+
+def check_exact(model: Any, length: int) -> None:
+    """Whether what this engine computes of a model is what the model itself says, on one sequence of `length` tokens.
+
+    Sampler and trainer apply the output embeddings to the decoder's hidden states. A family that does more than that
+    (scales or caps its logits) would be trained as another model, with both halves wrong alike. Raises EngineError.
+    """
+    tokens = torch.arange(1, length + 1, device=model.device)[None] % model.config.vocab_size
+    visible = torch.ones(1, 1, length, length, dtype=torch.bool, device=model.device).tril()
+    with torch.inference_mode():
+        hidden = model.get_decoder()(input_ids=tokens, attention_mask=visible, use_cache=False).last_hidden_state
+        ours = model.get_output_embeddings()(hidden).float().log_softmax(-1)
+        gap = float((ours - model(tokens).logits.float().log_softmax(-1)).abs().max())
+    if not gap < EXACT:
+        raise EngineError(
+            f"models of type {model.config.model_type!r} are not supported: they do more than apply their output "
+            f"embeddings to the last hidden state (log-probabilities would be wrong by {gap:.3g})"
+        )
+
+
+def _context_length(config: Any) -> int:
+    """Longest context; where layers see a sliding window only, its length: up to there they see everything."""
+    longest = int(config.max_position_embeddings)
+    slides = "sliding_attention" in (getattr(config, "layer_types", None) or ())
+    window = getattr(config, "sliding_window", None)
+    families = slides or (getattr(config, "layer_types", None) is None and getattr(config, "use_sliding_window", True))
+    return min(longest, int(window)) if window and families else longest
 
 
 def set_threads(threads: int) -> None:

@@ -180,7 +180,7 @@ class ContinuousBatcher:
     def _change(self, request: _Request) -> None:
         """Note the temperature that the newest token had; if it ends the first part, take that of the rest."""
         params = request.params
-        request.temperatures.append(params.temperature)
+        request.temperatures.append(params.temperature or 1.0)  # greedy: the log-probability is that at 1
         if params.then and self._rule((params.then[0],))(request.tokens):
             request.params = replace(params, temperature=params.then[1], then=None)
 

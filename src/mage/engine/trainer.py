@@ -6,22 +6,25 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
-from mage.engine.base import AdamParams, Datum, LossConfig
-from mage.engine.forest import Forest, Packed, pack
-from mage.engine.loss import Predicted, cross_entropy_loss, divergence, policy_loss
+from mage.engine.base import AdamParams, Datum, Floats, LossConfig
+from mage.engine.forest import Forest, Packed, States, pack
+from mage.engine.loss import Predicted, cross_entropy_loss, divergence, policy_loss, value_loss
 from mage.errors import EngineError
 
 
 class Trainer:
     """Accumulates gradients of a causal Transformers model and steps AdamW; keeps a frozen reference if asked to."""
 
-    def __init__(self, model: Any, *, max_tokens_per_batch: int) -> None:
+    def __init__(self, model: Any, *, max_tokens_per_batch: int, critic: bool = False) -> None:
         self._model = model
         self._budget = max_tokens_per_batch
         self._reference: Any | None = None
-        self.optimizer = torch.optim.AdamW(model.parameters(), lr=0.0, foreach=True)
+        self.critic = _value_head(model) if critic else None
+        self._parameters = [*model.parameters(), *(self.critic.parameters() if self.critic else ())]
+        self.optimizer = torch.optim.AdamW(self._parameters, lr=0.0, foreach=True)
 
     def freeze_reference(self) -> None:
         """Take the weights as they are now as the reference of the KL penalty."""
@@ -32,28 +35,51 @@ class Trainer:
         """The frozen reference model, or None."""
         return self._reference
 
+    @torch.no_grad()
+    def values(self, data: Sequence[Datum]) -> list[Floats]:
+        """See `mage.engine.base.Critic`."""
+        found = [np.zeros(0, np.float32)] * len(data)
+        for part in pack(data, self._budget):
+            if part.states is not None:
+                values = self._values(_hidden(self._model, part.forest), part.states).numpy()
+                for index in np.unique(part.states.owner).tolist():
+                    found[index] = values[part.states.owner == index]
+        return found
+
+    def _values(self, hidden: torch.Tensor, states: States) -> torch.Tensor:
+        if self.critic is None:
+            raise EngineError("values were asked for, but the engine was opened without a critic")
+        values: torch.Tensor = self.critic(hidden[states.place].float())[:, 0]
+        return values
+
     def forward_backward(self, data: Sequence[Datum], loss: LossConfig) -> dict[str, float]:
         """See `mage.engine.base.Engine.forward_backward`."""
         if any(datum.kl.any() for datum in data) and self._reference is None:
             raise EngineError("a KL penalty was asked for, but no reference was frozen")
         sampled = sum(int(datum.sampled.sum()) for datum in data)
+        points = sum(len(datum.values.at) for datum in data if datum.values)
         totals: dict[str, float] = {}
         for part in pack(data, self._budget):
-            seen = self._accumulate(data, part, loss, sampled)
+            seen = self._accumulate(data, part, loss, sampled, points)
             for name, value in seen.items():
                 totals[name] = (
                     max(totals.get(name, 0.0), value) if name.endswith("_max") else totals.get(name, 0) + value
                 )
-        kl_tokens = totals.pop("kl_tokens", 0.0)
+        kl_tokens, value_total = totals.pop("kl_tokens", 0.0), totals.pop("value_loss", 0.0)
         means = {name: value if name.endswith("_max") else value / sampled for name, value in totals.items()}
         if kl_tokens:
             means["kl"] = totals["kl"] / kl_tokens
+        if points:
+            means["value_loss"] = value_total / points
         return means | {"tokens": float(sum(len(datum.tokens) for datum in data)), "sampled_tokens": float(sampled)}
 
-    def _accumulate(self, data: Sequence[Datum], part: Packed, loss: LossConfig, sampled: int) -> dict[str, float]:
-        """Forward and backward of one micro-batch; sums over its tokens, copies counted."""
-        batch = part.batch
-        model = _predict(self._model, part.forest, loss.temperature)
+    def _accumulate(
+        self, data: Sequence[Datum], part: Packed, loss: LossConfig, sampled: int, points: int
+    ) -> dict[str, float]:
+        """Forward and backward of one micro-batch; sums over its tokens, copies counted, and over its states."""
+        batch, states = part.batch, part.states
+        hidden = _hidden(self._model, part.forest)
+        model = _predict(self._model, hidden, part.forest, loss.temperature)
         if loss.kind == "cross_entropy":
             total, seen = cross_entropy_loss(model, batch)
         else:
@@ -67,7 +93,12 @@ class Trainer:
                 f"the loss is {total.item()}: the weights have run away; lower optim.lr or optim.grad_clip, or raise "
                 f"optim.kl_action; first bad sequence: {bad.tokens.tolist()}"
             )
-        torch.autograd.backward(total / sampled)
+        objective = total / sampled
+        if states is not None:
+            error = value_loss(self._values(hidden, states), states.old, states.target, loss.value_clip)
+            objective = objective + loss.value_weight * error / points
+            seen["value_loss"] = error.detach()
+        torch.autograd.backward(objective)
         return {"loss": float(total.detach())} | {name: float(value) for name, value in seen.items()}
 
     def _divergence(self, model: Predicted, part: Packed, loss: LossConfig) -> torch.Tensor | None:
@@ -79,14 +110,14 @@ class Trainer:
         asking[(part.forest.predictor // width)[part.batch.kl > 0]] = True
         rows, there = part.forest.of_rows(asking)
         with torch.no_grad():
-            reference = _predict(self._reference, rows, loss.temperature)
+            reference = _predict(self._reference, _hidden(self._reference, rows), rows, loss.temperature)
         result = torch.zeros_like(model.logprobs)
         result[there] = divergence(Predicted(model.everything[there], model.logprobs[there]), reference, loss.kl)
         return result
 
     def optim_step(self, adam: AdamParams) -> dict[str, float]:
         """See `mage.engine.base.Engine.optim_step`."""
-        parameters = [p for p in self._model.parameters() if p.grad is not None]
+        parameters = [p for p in self._parameters if p.grad is not None]
         if not parameters:
             raise EngineError("an optimizer step needs a gradient: call forward_backward first")
         norm = torch.nn.utils.clip_grad_norm_(parameters, adam.grad_clip or float("inf"), foreach=True)
@@ -105,12 +136,25 @@ class Trainer:
         return {"grad_norm": float(norm)}
 
 
-def _predict(model: Any, forest: Forest, temperature: float) -> Predicted:
-    """What `model` says of the sampled tokens; logits are computed there only."""
-    hidden = model.get_decoder()(
+def _value_head(model: Any) -> torch.nn.Linear:
+    """A linear value of the last hidden state; 0 everywhere at the start."""
+    head = torch.nn.Linear(model.config.hidden_size, 1, device=model.device)
+    torch.nn.init.zeros_(head.weight)
+    torch.nn.init.zeros_(head.bias)
+    return head
+
+
+def _hidden(model: Any, forest: Forest) -> torch.Tensor:
+    """[B · L, H] last hidden states of all nodes."""
+    state: torch.Tensor = model.get_decoder()(
         input_ids=forest.tokens, attention_mask=forest.visible, position_ids=forest.positions, use_cache=False
     ).last_hidden_state
-    logits = model.get_output_embeddings()(hidden.flatten(0, 1)[forest.predictor]).float()
+    return state.flatten(0, 1)
+
+
+def _predict(model: Any, hidden: torch.Tensor, forest: Forest, temperature: float) -> Predicted:
+    """What `model` says of the sampled tokens; logits are computed there only."""
+    logits = model.get_output_embeddings()(hidden[forest.predictor]).float()
     own = forest.temperature
     return Predicted.of(logits, forest.targets, temperature if own is None else own.where(own > 0, temperature))
 

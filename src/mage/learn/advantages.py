@@ -29,6 +29,25 @@ def grpo(values: Reals, baseline: Baseline) -> Reals:
     return reinforce(values, baseline, std=True)
 
 
+def reinforce_plus(values: Reals, baseline: Baseline, std: bool = True) -> Reals:
+    """A = (x − mean x) / (std x + 1e-6) with x = G − mean_key G: the scale is that of all values, not a group's, [K].
+
+    With an empty key x is G minus the mean of all. Source: REINFORCE++, arXiv 2501.03262 (with a group key its
+    REINFORCE++-baseline). Groups 1, 3 and 10, 10 give −1.414, 1.414, 0, 0.
+    """
+    centred = values - keyed_mean(values, baseline)
+    return standardised(centred, baseline.weight) if std else centred
+
+
+def standardised(values: Reals, weight: Reals) -> Reals:
+    """(x − mean x) / (std x + 1e-6) over all K values, each with its weight, [K]."""
+    total = weight.sum() or 1.0
+    mean = (weight * values).sum() / total
+    spread = np.sqrt((weight * (values - mean) ** 2).sum() / total)
+    scaled: Reals = (values - mean) / (spread + EPSILON)
+    return scaled
+
+
 def rloo(values: Reals, baseline: Baseline, std: bool = False) -> Reals:
     """A_i = G_i − mean over the other trajectories of the key, [K]; 0 where there are none.
 

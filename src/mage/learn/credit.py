@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -9,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mage.learn.advantages import gigpo, grpo, reinforce, rloo
+from mage.learn.advantages import gigpo, grpo, reinforce, reinforce_plus, rloo, standardised
 from mage.learn.baselines import trial_baseline, turn_baseline
+from mage.learn.data import StateValues
+from mage.learn.gae import gae, turn_discounts, turn_rewards
 from mage.learn.returns import has_outcome, trial_return_index, trial_returns, turn_returns
 from mage.learn.table import Mask, Reals, TurnTable, turn_table
 from mage.play.records import Phase, Trial
@@ -25,14 +28,23 @@ class Credit(NamedTuple):
 
     advantages: list[Reals]
     """One array per trial, one entry per turn."""
+    states: StateValues | None
+    """Values before the update and what they are trained towards; None without a value function."""
     diagnostics: dict[str, float]
     """silent_groups (share of groups without any advantage), invalid_penalty and length_penalty (means per turn), and
     for each phase that has turns advantage_mean_<phase>, advantage_std_<phase>."""
 
 
-def assign_credit(trials: Sequence[Trial], credit: CreditSection, *, max_tokens: Mapping[Phase, int]) -> Credit:
+def assign_credit(
+    trials: Sequence[Trial],
+    credit: CreditSection,
+    *,
+    max_tokens: Mapping[Phase, int],
+    values: Sequence[Reals] | None = None,
+) -> Credit:
     """Advantage of each turn of `trials`, all groups of an iteration together.
 
+    `values` are those of the states the turns were taken in, one array per trial, for `credit.advantage = "gae"`.
     `max_tokens` is the token limit of a response in each phase, at which `credit.length_penalty` is full. Rewards are
     multiplied by `credit.reward_scale`, penalties are not. A turn whose episode has no outcome (for a reflection: the
     next episode) enters no baseline, and its advantage is its own penalty.
@@ -40,7 +52,9 @@ def assign_credit(trials: Sequence[Trial], credit: CreditSection, *, max_tokens:
     table = turn_table(trials, credit.reward_scale)
     invalid = invalid_penalties(table, credit.invalid_penalty)
     length = length_penalties(table, credit.length_penalty, max_tokens)
-    advantages = turn_advantages(table, credit, invalid + length)
+    known = None if values is None else np.concatenate((*values, np.zeros(0)))
+    raw = turn_advantages(table, credit, invalid + length, known)
+    advantages = raw if known is None else _scaled(table, credit, raw)
     diagnostics = {
         "silent_groups": silent_share(table, advantages),
         "invalid_penalty": _mean(invalid),
@@ -51,21 +65,35 @@ def assign_credit(trials: Sequence[Trial], credit: CreditSection, *, max_tokens:
             diagnostics[f"advantage_mean_{phase}"] = float(advantages[mask].mean())
             diagnostics[f"advantage_std_{phase}"] = float(advantages[mask].std())
     ends = np.cumsum([0, *(len(trial.turns) for trial in trials)]).tolist()
-    return Credit([advantages[start:stop] for start, stop in pairwise(ends)], diagnostics)
+    parts = [slice(start, stop) for start, stop in pairwise(ends)]
+    states = None
+    if values is not None and known is not None:  # A = G − V: the target V + A is G, and A is how far V is from it
+        states = StateValues(values, [(known + raw)[part] for part in parts])
+        diagnostics["value_error"] = math.sqrt(_mean(raw**2))
+    return Credit([advantages[part] for part in parts], states, diagnostics)
 
 
-def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals) -> Reals:
-    """Advantage of each turn, [T]; `penalties` [T] are turn rewards (zero or negative).
+def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals, values: Reals | None = None) -> Reals:
+    """Advantage of each turn, [T]; `penalties` [T] are turn rewards (zero or negative), `values` [T] those of states.
 
     GiGPO compares steps by `credit.baseline` and anchor, trials by what of group, opponent and seat the baseline has.
     With `episode` in the baseline an anchor state is met anew in each episode (local anchor), without it the episodes
     of a trial share it (global anchor).
     """
+    if credit.advantage == "gae":
+        if values is None:
+            raise ValueError("credit.advantage = 'gae' needs the values of the turns' states")
+        rewards = turn_rewards(credit.returns, table, penalties)
+        discounts = turn_discounts(credit.returns, table, credit.gamma_step, credit.gamma_traj)
+        estimate = gae(rewards, discounts, values, credit.gae_lambda)
+        return np.where(has_outcome(table), estimate, penalties)
     returns = turn_returns(credit.returns, table, penalties, credit.gamma_step, credit.gamma_traj)
     baseline = turn_baseline(table, credit.baseline)
     match credit.advantage:
         case "reinforce":
             advantages = reinforce(returns, baseline, credit.std)
+        case "reinforce++":
+            advantages = reinforce_plus(returns, baseline, credit.std)
         case "rloo":
             advantages = rloo(returns, baseline, credit.std)
         case "grpo":
@@ -105,6 +133,14 @@ def silent_share(table: TurnTable, advantages: Reals) -> float:
     loud: Mask = np.abs(advantages) > SILENT
     groups = int(table.trials.group.max()) + 1
     return 1.0 - len(np.unique(table.group[loud])) / groups
+
+
+def _scaled(table: TurnTable, credit: CreditSection, advantages: Reals) -> Reals:
+    """Advantages of `gae` over all turns with an outcome at mean 0 and deviation 1, if the recipe asks for it."""
+    if not credit.std:
+        return advantages
+    counted = has_outcome(table)
+    return np.where(counted, standardised(advantages, counted.astype(np.float64)), advantages)
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float:

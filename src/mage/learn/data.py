@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from mage.engine.base import Datum
+from mage.engine.base import Datum, Floats, ValuePoints
 from mage.learn.table import Ints, Reals
-from mage.play.records import Trial
+from mage.play.records import Trial, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,27 @@ class TrainingData(NamedTuple):
     sources: list[Source]
 
 
-def training_data(trials: Sequence[Trial], advantages: Sequence[Reals], coefficients: Coefficients) -> TrainingData:
+class StateValues(NamedTuple):
+    """Values of the states that turns were taken in: one array per trial, one entry per turn."""
+
+    old: Sequence[Reals]
+    """Before the update."""
+    target: Sequence[Reals]
+    """What they are trained towards."""
+
+
+def training_data(
+    trials: Sequence[Trial],
+    advantages: Sequence[Reals],
+    coefficients: Coefficients,
+    values: StateValues | None = None,
+) -> TrainingData:
     """One datum for each context that holds sampled tokens, cut after the last of them.
 
     `advantages` has one array per trial with an entry per turn; each sampled token of a turn carries the turn's
-    advantage and the coefficients of its phase. Order: trial by trial, context by context. The arrays of all data are
-    views into shared flat arrays.
+    advantage, the coefficients of its phase, and its temperature where the turn has some. `values` make every turn's
+    state a value point. Order: trial by trial, context by context. The arrays of all data are views into shared flat
+    arrays.
     """
     turns = [turn for trial in trials for turn in trial.turns]
     start = np.array([turn.start for turn in turns], dtype=np.int64)
@@ -72,12 +88,47 @@ def training_data(trials: Sequence[Trial], advantages: Sequence[Reals], coeffici
     entropy[at] = np.where(reflects, coefficients.entropy_remark, coefficients.entropy_action)
     kl[at] = np.where(reflects, coefficients.kl_remark, coefficients.kl_action)
 
+    temperature = _temperatures(turns, at, total)
+    points = _value_points(start, context, length > 0, kept, values) if values else [None] * len(kept)
+
     data = []
-    for first, end in zip(offsets[kept].tolist(), (offsets + ends)[kept].tolist(), strict=True):
+    for first, end, states in zip(offsets[kept].tolist(), (offsets + ends)[kept].tolist(), points, strict=True):
         cut = slice(first, end)
-        data.append(Datum(tokens[cut], sampled[cut], logprobs[cut], advantage[cut], entropy[cut], kl[cut]))
+        own = None if temperature is None else temperature[cut]
+        data.append(Datum(tokens[cut], sampled[cut], logprobs[cut], advantage[cut], entropy[cut], kl[cut], own, states))
     owner = np.searchsorted(bounds, kept, side="right") - 1
     return TrainingData(data, list(map(Source, owner.tolist(), (kept - bounds[owner]).tolist())))
+
+
+def by_turn(trials: Sequence[Trial], found: Sequence[Floats]) -> list[Reals]:
+    """Values found for the states of `training_data`, as one array per trial with an entry per turn.
+
+    A turn without tokens was no state of the data: its value is 0.
+    """
+    spoke = np.array([turn.stop > turn.start for trial in trials for turn in trial.turns], dtype=np.bool_)
+    flat = np.zeros(len(spoke))
+    flat[spoke] = np.concatenate((*found, np.zeros(0)))
+    return np.split(flat, np.cumsum([len(trial.turns) for trial in trials])[:-1]) if trials else []
+
+
+def _temperatures(turns: Sequence[Turn], at: Ints, total: int) -> Floats | None:
+    """Of each token where turns have temperatures of their own, 0 elsewhere; None if no turn has."""
+    if not any(turn.temperatures for turn in turns):
+        return None
+    temperature = np.zeros(total, dtype=np.float32)
+    each = (turn.temperatures or (0.0,) * len(turn.logprobs) for turn in turns)
+    temperature[at] = np.fromiter(chain.from_iterable(each), dtype=np.float32, count=len(at))
+    return temperature
+
+
+def _value_points(
+    start: Ints, context: Ints, spoke: npt.NDArray[np.bool_], kept: Ints, values: StateValues
+) -> list[ValuePoints]:
+    """The states of each kept context: those in which a turn with tokens was taken."""
+    old, target = (np.concatenate((*each, np.zeros(0)))[spoke].astype(np.float32) for each in values)
+    begin, own = start[spoke], context[spoke]
+    bounds = np.searchsorted(own, [*kept.tolist(), len(own) and int(own[-1]) + 1])
+    return [ValuePoints(begin[a:b], old[a:b], target[a:b]) for a, b in pairwise(bounds.tolist())]
 
 
 def _flat_contexts(trials: Sequence[Trial]) -> Ints:

@@ -22,6 +22,8 @@ class Response(NamedTuple):
     said: str | None
     """The action or remark in it; None if there was no well-formed block."""
     truncated: bool = False
+    temperatures: tuple[float, ...] = ()
+    """Of each token, where they differ; else empty."""
 
 
 class Actor(Protocol):
@@ -85,7 +87,8 @@ class PlainActor:
     async def _sample(self, context: Sequence[int], params: SamplingParams, tag: str, seed: int) -> Response:
         sample = await self._sampler.sample(context, params, seed)
         said, _ = parse_block(sample.text, tag)
-        return Response(sample.tokens, sample.logprobs, sample.text, said, sample.stop == "length")
+        stopped = sample.stop == "length"
+        return Response(sample.tokens, sample.logprobs, sample.text, said, stopped, sample.temperatures)
 
 
 class RandomActor:

@@ -60,6 +60,8 @@ class Turn(NamedTuple):
     """Whether the action was legal (act) or the remark well formed (reflect)."""
     truncated: bool = False
     """Whether the response ran into its token limit."""
+    temperatures: tuple[float, ...] = ()
+    """Of each sampled token, where they differ within the response; else empty."""
 
 
 class EpisodeRecord(NamedTuple):

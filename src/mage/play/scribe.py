@@ -66,6 +66,7 @@ class Scribe:
                 anchor,
                 legal,
                 response.truncated,
+                response.temperatures,
             )
         )
 

@@ -29,10 +29,10 @@ class Compared:
     """What one method came to over its seeds, and how far it is from the first method of the comparison."""
 
     method: str
-    payoff: tuple[tuple[float, ...], ...]
+    payoff: tuple[tuple[float | None, ...], ...]
     """[S, N] payoff of each seed by episode."""
-    mean: tuple[float, ...]
-    """[N] mean over seeds."""
+    mean: tuple[float | None, ...]
+    """[N] mean over seeds; None for an episode that a run did not come to."""
     interval: tuple[float, float] | None
     """95% interval of the last episode's mean (Student, over seeds); None for one seed."""
     difference: float | None
@@ -53,21 +53,23 @@ class Compared:
 def contenders(path: Path, overrides: Sequence[str], methods: Sequence[str], seeds: Sequence[int]) -> list[Recipe]:
     """One recipe for each method and seed, method by method.
 
-    A setting that any of the methods defines is each method's own: what the recipe says of it is left out, so that a
-    recipe tuned for one method does not reach into another. `overrides` are of all. Raises RecipeError in words.
+    What a method defines is its own, whatever the recipe says of it: a recipe made for one method does not reach into
+    another. What it leaves open comes from the recipe. `overrides` are of all. Raises RecipeError in words.
     """
     for kind, given in (("methods", methods), ("seeds", seeds)):
         twice = [item for number, item in enumerate(given) if item in given[:number]]
         if twice or not given:
             raise RecipeError(f"--{kind}: " + (f"{twice[0]!r} is named twice" if twice else "expected at least one"))
-    owned = {(section, key) for name in methods for section, keys in find_method(name).defaults.items() for key in keys}
+    for text in overrides:
+        if text.partition("=")[0].strip() in ("method", "seed"):
+            raise RecipeError(f"{text}: methods and seeds of a comparison are those of --methods and --seeds")
     recipes = []
     for method in methods:
+        own = find_method(method).defaults
         for seed in seeds:
             data = read_data(path)
-            for section, key in owned:
-                if isinstance(data.get(section), dict):
-                    data[section].pop(key, None)
+            for section, values in own.items():
+                data[section] = {**data.get(section, {}), **values}
             for text in overrides:
                 override(data, text)
             data |= {"method": method, "seed": seed}
@@ -120,7 +122,9 @@ def summarise(recipes: Sequence[Recipe], results: Sequence[Row]) -> list[Compare
 
 
 def _last(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    return [row["pooled"]["payoff"][-1] for row in rows]
+    """Payoff of the last episode that all runs came to, which is the last unless trials stop at a success."""
+    played = min(sum(value is not None for value in row["pooled"]["payoff"]) for row in rows)
+    return [row["pooled"]["payoff"][played - 1] for row in rows]
 
 
 def _compared(name: str, rows: Sequence[Row], first: Sequence[float] | None) -> Compared:
@@ -131,7 +135,7 @@ def _compared(name: str, rows: Sequence[Row], first: Sequence[float] | None) -> 
     return Compared(
         method=name,
         payoff=payoff,
-        mean=tuple(mean(values) for values in zip(*payoff, strict=True)),
+        mean=tuple(None if None in values else mean(values) for values in zip(*payoff, strict=True)),
         interval=(own.low, own.high) if several else None,
         difference=gap.mean if gap else None,
         difference_interval=(gap.low, gap.high) if gap and several else None,
@@ -146,8 +150,8 @@ def _run(recipe: Recipe, parent: Path, note: Note) -> Row | RunError:
     path = parent / run_name(recipe)
     try:
         folder = RunFolder.open(path, recipe) if RunFolder.is_run(path) else RunFolder.create(recipe, path)
-        done = "default" in folder.evals()
-        if not done:
+        found = folder.evals().get("default")
+        if found is None or found["iteration"] != recipe.loop.iterations:
             if find_method(recipe.method).kind == "trained":
                 note(f"{path.name}: training")
                 _call(["train", "--resume", str(path), "--json"], parent / f"{path.name}.log")
@@ -155,12 +159,16 @@ def _run(recipe: Recipe, parent: Path, note: Note) -> Row | RunError:
         result = folder.evals()["default"]
     except RunError as error:
         return error
-    note(f"{path.name}: payoff by episode {' / '.join(f'{value:.3f}' for value in result['pooled']['payoff'])}")
+    note(f"{path.name}: payoff by episode {_shown(result['pooled']['payoff'])}")
     spent = {
         "training_tokens": sum(row["tokens_sampled"] + row["tokens_read"] for row in folder.metrics()),
         "training_seconds": sum(row["seconds"] for row in folder.timings()),
     }
     return {"method": recipe.method, "seed": recipe.seed, "run": path.name, **result, **spent}
+
+
+def _shown(payoff: Sequence[float | None]) -> str:
+    return " / ".join("–" if value is None else f"{value:.3f}" for value in payoff)
 
 
 def _call(arguments: Sequence[str], log: Path) -> None:

@@ -26,9 +26,11 @@ def trial_metrics(collected: Collected, episodes: int) -> Row:
     turns = [turn for trial in trials for turn in trial.turns]
     groups = by_opponent(collected.groups)
     met = by_opponent(trials)
+    sampled = sum(turn.stop - turn.start for turn in turns)
     return {
         "payoff": _means(rewards),
-        "payoff_sem": _standard_errors(_group_means(collected.groups, episodes)),
+        "payoff_sem": _pooled_errors([_group_means(members, episodes) for members in groups.values()])
+        or [None] * episodes,
         "payoff_by_opponent": {name: _means(reward_table(members, episodes)) for name, members in met.items()},
         "payoff_sem_by_opponent": {
             name: _standard_errors(_group_means(members, episodes)) for name, members in groups.items()
@@ -40,8 +42,8 @@ def trial_metrics(collected: Collected, episodes: int) -> Row:
         "drop_reasons": sorted({dropped.reason for dropped in collected.dropped}),
         "invalid_share": _share(not turn.legal for turn in turns),
         "truncated_share": _share(turn.truncated for turn in turns),
-        "tokens_sampled": sum(turn.stop - turn.start for turn in turns),
-        "tokens_read": sum(len(context) for trial in trials for context in trial.contexts),
+        "tokens_sampled": sampled,
+        "tokens_read": sum(len(context) for trial in trials for context in trial.contexts) - sampled,
     }
 
 
@@ -85,6 +87,26 @@ def _means(rewards: npt.NDArray[np.float64]) -> list[float | None]:
 def _standard_errors(values: npt.NDArray[np.float64]) -> list[float | None]:
     """Standard error of the mean of each column, None below two values."""
     return [float(column.std(ddof=1) / np.sqrt(len(column))) if len(column) > 1 else None for column in _played(values)]
+
+
+def _pooled_errors(strata: Sequence[npt.NDArray[np.float64]]) -> list[float | None]:
+    """Standard error of the mean over opponents whose shares are exact: √(Σ_o (n_o/n)² s_o²/n_o), by episode.
+
+    What lies between opponents is no error: how often each is met is not drawn. Where one has a single group, all
+    groups together stand in, which is too wide.
+    """
+    if not strata:
+        return []
+    together = _standard_errors(np.concatenate(strata))
+    errors: list[float | None] = []
+    for plain, *columns in zip(together, *(_played(stratum) for stratum in strata), strict=True):
+        met = [column for column in columns if len(column)]
+        if plain is None or any(len(column) < 2 for column in met):
+            errors.append(plain)
+        else:
+            variance = sum(len(column) * column.var(ddof=1) for column in met)
+            errors.append(float(np.sqrt(variance) / sum(map(len, met))))
+    return errors
 
 
 def _played(table: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mage.engine.base import AdamParams, Datum, Engine, LossConfig
+from mage.engine.base import Critic, Engine
 from mage.engine.local import LocalEngine, set_threads
-from mage.errors import MageError, RunError
+from mage.errors import RunError
 from mage.learn.credit import Credit, assign_credit
-from mage.learn.data import Coefficients, training_data
+from mage.learn.data import Coefficients, StateValues, by_turn, training_data
+from mage.learn.table import Reals
 from mage.play.collect import Collected, collect
 from mage.play.opponents.population import draw_tasks
 from mage.play.records import Phase
@@ -27,9 +28,9 @@ from mage.run.files import Row, remove, sync, writing
 from mage.run.folder import RunFolder
 from mage.run.metrics import trial_metrics
 from mage.run.progress import ProgressSink
-from mage.run.schedule import schedule
 from mage.run.trackers import Tracker, open_trackers
 from mage.run.trial_file import TrialFile
+from mage.run.update import update
 
 
 def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: ProgressSink) -> None:
@@ -86,7 +87,11 @@ def _open_engine(recipe: Recipe, progress: ProgressSink) -> Engine:
     section = recipe.engine
     if section.model is None:
         progress.note("preparing the tiny base (built once, then cached)")
-    engine = LocalEngine.open(starting_model(recipe), max_tokens_per_batch=section.max_tokens_per_batch)
+    engine = LocalEngine.open(
+        starting_model(recipe),
+        max_tokens_per_batch=section.max_tokens_per_batch,
+        critic=recipe.credit.advantage == "gae",
+    )
     if recipe.optim.kl_action or recipe.optim.kl_action_end or recipe.optim.kl_remark:
         engine.freeze_reference()
     return engine
@@ -128,8 +133,9 @@ class _Run:
         collected = await self._collect(index)
         played = time.perf_counter()
         metrics = {"iteration": index + 1, **trial_metrics(collected, self.recipe.trial.episodes)}
-        credit = self._credit(collected)
-        metrics |= await self._learn(collected, credit, index)
+        values = await self._values(collected) if self.recipe.credit.advantage == "gae" else None
+        credit = self._credit(collected, values)
+        metrics |= await update(self.engine, self.recipe, collected, credit, index)
         ended = time.perf_counter()
         timings = {
             "iteration": index + 1,
@@ -161,30 +167,18 @@ class _Run:
             )
         return collected
 
-    def _credit(self, collected: Collected) -> Credit:
+    async def _values(self, collected: Collected) -> list[Reals]:
+        """What the value function says of each turn's state before the update, one array per trial."""
+        if not isinstance(self.engine, Critic):
+            raise RunError("credit.advantage = 'gae' needs an engine with a value function: engine.kind tiny or local")
+        blank = [np.zeros(len(trial.turns)) for trial in collected.trials]
+        data = training_data(collected.trials, blank, Coefficients(), StateValues(blank, blank)).data
+        return by_turn(collected.trials, await self.engine.values(data))
+
+    def _credit(self, collected: Collected, values: Sequence[Reals] | None) -> Credit:
         trial = self.recipe.trial
         limits: dict[Phase, int] = {"act": trial.max_action_tokens, "reflect": trial.max_remark_tokens}
-        return assign_credit(collected.trials, self.recipe.credit, max_tokens=limits)
-
-    async def _learn(self, collected: Collected, credit: Credit, index: int) -> Row:
-        """All epochs and minibatches of an iteration; what was seen in the first (before any step) and the means."""
-        optim, now = self.recipe.optim, schedule(self.recipe.optim, index, self.recipe.loop.iterations)
-        coefficients = Coefficients(now.entropy, now.entropy_remark, now.kl_action, optim.kl_remark)
-        batches = minibatches(collected, credit, coefficients, optim.minibatches)
-        loss = LossConfig("policy", optim.clip_low, optim.clip_high, optim.kl, self.recipe.loop.temperature)
-        adam = AdamParams(now.lr, optim.beta1, optim.beta2, weight_decay=optim.weight_decay, grad_clip=optim.grad_clip)
-        steps = []
-        for _ in range(optim.epochs):
-            for batch in batches:
-                seen = await self.engine.forward_backward(batch, loss)
-                steps.append(seen | await self.engine.optim_step(adam))
-        fresh = {name: steps[0][name] for name in ("logprob_diff_mean", "logprob_diff_max")}
-        return (
-            means(steps, ("loss", "entropy", "kl", "clip_fraction", "grad_norm"))
-            | fresh
-            | credit.diagnostics
-            | {"lr": now.lr, "entropy_coefficient": now.entropy, "kl_coefficient": now.kl_action}
-        )
+        return assign_credit(collected.trials, self.recipe.credit, max_tokens=limits, values=values)
 
     def _write(self, metrics: Row, timings: Row, collected: Collected, credit: Credit) -> None:
         """Records, checkpoint and progress of a finished iteration."""
@@ -221,26 +215,3 @@ def save_model(engine: Engine, path: Path) -> None:
             sync(path.parent)
         finally:
             remove(part)
-
-
-def means(steps: Sequence[Row], names: Sequence[str]) -> Row:
-    """Mean of each over the steps that measured it; what none did is left out (KL where no token asked for it)."""
-    measured = {name: [step[name] for step in steps if name in step] for name in names}
-    return {name: float(np.mean(values)) for name, values in measured.items() if values}
-
-
-def minibatches(collected: Collected, credit: Credit, coefficients: Coefficients, count: int) -> list[list[Datum]]:
-    """The iteration's data in `count` parts of whole groups, in the order they were drawn."""
-    bounds = np.linspace(0, len(collected.groups), count + 1).astype(int)
-    sizes = np.cumsum([0, *(len(group.trials) for group in collected.groups)])
-    trials = collected.trials
-    parts = []
-    for first, last in zip(sizes[bounds[:-1]].tolist(), sizes[bounds[1:]].tolist(), strict=True):
-        part = training_data(trials[first:last], credit.advantages[first:last], coefficients).data
-        if part:
-            parts.append(part)
-    if not parts:
-        raise MageError(
-            "nothing was sampled in this iteration: a prompt and trial.max_action_tokens do not fit the model's context"
-        )
-    return parts

@@ -172,7 +172,7 @@ def smooth(values: Floats, sem: Floats, window: int) -> tuple[Floats, Floats]:
         known = np.isfinite(values[part])
         if known.any():
             mean[place] = values[part][known].mean()
-            half[place] = 1.96 * np.sqrt(np.square(np.nan_to_num(sem[part][known])).sum()) / known.sum()
+            half[place] = 1.96 * np.sqrt(np.square(sem[part][known]).sum()) / known.sum()  # unknown where one is
     return mean, half
 
 
@@ -191,7 +191,8 @@ def eval_label(result: Row) -> str:
         return str(result["label"])
     if result.get("actor") == "random":
         return "random play"
-    return "remarks shuffled" if result.get("shuffle_remarks") else "trained agent"
+    label = "remarks shuffled" if result.get("shuffle_remarks") else "trained agent"
+    return f"{label}, temperature {result['temperature']:g}" if result.get("temperature") else label
 
 
 def _adaptation_line(axes: Axes, results: Sequence[Row], label: str, color: str) -> None:

@@ -130,9 +130,13 @@ def _eval_view(name: str, result: Row) -> EvalView:
 
 
 def _main_eval(evals: Sequence[EvalView]) -> Row | None:
-    """The result that headlines are made from: `default`, else the first of the model as it is."""
-    plain = (view.result for view in evals if view.result["actor"] == "model" and not view.result["shuffle_remarks"])
-    return next(plain, None)
+    """The result that headlines are made from: `default`, else the first of the model as it is and whom it met."""
+    for view in evals:
+        result = view.result
+        held_out = all(row["held_out"] for row in result["opponents"].values())
+        if result["actor"] == "model" and not result["shuffle_remarks"] and not held_out:
+            return result
+    return None
 
 
 def _tiles(metrics: Sequence[Row], timings: Sequence[Row], evals: Sequence[EvalView]) -> list[tuple[str, str, str]]:
@@ -170,12 +174,16 @@ def _curves(metrics: Sequence[Row], evals: Sequence[EvalView]) -> list[Chart]:
         limits, units = (result.get("limits"), str(result["units"])) if result else (None, "payoff")
         figure = learning_figure(metrics, limits, units)
         charts.append(_chart("learning", "Training payoff by episode", figure))
-    comparable = [
-        view.result for view in evals if result and view.result["opponents"].keys() == result["opponents"].keys()
-    ]
+    comparable = [view.result for view in evals if result and _comparable(view.result, result)]
     if result:
         charts.append(_chart("adaptation", "Evaluated payoff by episode", adaptation_figure(comparable)))
     return charts
+
+
+def _comparable(result: Row, other: Row) -> bool:
+    """Whether two results can stand in one chart: the same opponents, restart and number of episodes."""
+    alike = all(result.get(key) == other.get(key) for key in ("episodes", "restart"))
+    return alike and result["opponents"].keys() == other["opponents"].keys()
 
 
 def _traces(metrics: Sequence[Row]) -> list[Chart]:

@@ -123,7 +123,7 @@ async def play_agent(
     person, score = Person(natural, terminal), Score()
     watched = WatchedGame(arena.game, partial(_tell, person, seat, score))
     table = replace(arena, game=watched, opponents={YOU: person})
-    task = Task(0, 1 - seat, YOU, episodes, "redeal", derive(seed, "play"))
+    task = Task(0, 1 - seat, YOU, episodes, arena.recipe.trial.restart, derive(seed, "play"))
     try:
         trial = await table.play(task, 0, actor)
     except Quit:
