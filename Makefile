@@ -2,7 +2,8 @@
 # make test   lint, types and tests
 #
 # Both make .venv first. PYTHON chooses the interpreter (3.11 to 3.13), RUN the folder of the demo's run. PyTorch comes
-# from TORCH_INDEX, whose builds need no GPU and a tenth of the space; where it cannot be reached, from the usual index.
+# from TORCH_INDEX, whose builds need no GPU and a tenth of the space (what it depends on comes from the usual index);
+# where it cannot be reached, from the usual index too.
 
 PYTHON ?= python3
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -28,7 +29,7 @@ test: .venv/installed-test
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "MAGE needs Python 3.11 to 3.13: make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
-	$(PIP) --retries 0 --timeout 15 --index-url $(TORCH_INDEX) torch || $(PIP) torch
+	$(PIP) --retries 0 --timeout 15 --no-deps --index-url $(TORCH_INDEX) torch || $(PIP) --no-deps torch
 	$(PIP) --editable .
 	touch $@
 

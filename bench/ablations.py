@@ -26,7 +26,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "credit final": ("credit.returns=final",),
     "credit cumulative": ("credit.returns=cumulative",),
     "credit episode": ("credit.returns=episode",),
-    "baseline mixed": ('credit.baseline=["episode"]',),
+    "baseline mixed": ("credit.baseline=[]",),
+    "baseline per episode": ('credit.baseline=["group", "opponent", "episode"]',),
     "memory history": ("trial.memory=history",),
     "memory none": ("trial.memory=none",),
 }

@@ -29,7 +29,8 @@ def test_a_method_is_what_its_paper_says(name):
     recipe = parse_recipe({"method": name}, "test")
     credit = recipe.credit
     assert (credit.returns, credit.advantage, credit.std, recipe.trial.memory) == PAPERS[name]
-    assert set(credit.baseline) == (set() if name == "reinforce++" else {"group", "opponent", "episode"})
+    wanted = {"mage": {"group", "opponent"}, "reinforce++": set()}
+    assert set(credit.baseline) == wanted.get(name, {"group", "opponent", "episode"})
 
 
 @pytest.mark.parametrize("method", methods(), ids=NAMES)

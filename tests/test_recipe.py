@@ -274,3 +274,16 @@ def test_a_byte_order_mark_is_no_part_of_a_recipe(tmp_path):
     path = tmp_path / "my.toml"
     path.write_bytes(b"\xef\xbb\xbfseed = 3\n")
     assert read_recipe(path).seed == 3
+
+
+def test_another_method_on_the_command_line_brings_its_own_settings(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text('[trial]\nmemory = "reflection"\nepisodes = 2\n[credit]\ngamma_traj = 0.5\n')
+    assert read_recipe(path).trial.memory == "reflection"
+    grpo = read_recipe(path, ["loop.groups=8", "method=grpo"])
+    assert (grpo.method, grpo.trial.memory, grpo.trial.episodes, grpo.credit.advantage) == ("grpo", "none", 2, "grpo")
+    assert grpo.credit.gamma_traj == 0.5  # grpo does not say
+    assert read_recipe(path, ["method=grpo", "trial.memory=history"]).trial.memory == "history"
+    assert read_recipe(path, ["method=mage"]).credit.gamma_traj == 0.5  # its own method: nothing changes
+    with pytest.raises(RecipeError, match="did you mean 'grpo'"):
+        read_recipe(path, ["method=grop"])

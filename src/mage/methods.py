@@ -40,7 +40,13 @@ def methods() -> tuple[Method, ...]:
             "reflections in the trial, differential return, advantages normalised per opponent",
             {
                 "trial": {"memory": "reflection"},
-                "credit": {"returns": "differential", "gamma_traj": 0.6, "advantage": "gigpo", "baseline": group},
+                # without "episode": the episodes of a trial share an anchor state, as in the released code
+                "credit": {
+                    "returns": "differential",
+                    "gamma_traj": 0.6,
+                    "advantage": "gigpo",
+                    "baseline": ("group", "opponent"),
+                },
             },
         ),
         Method(
@@ -108,6 +114,11 @@ def find_method(name: str) -> Method:
             fits=lambda thing: isinstance(thing, Method),
             error=RecipeError,
         )
+        if not (isinstance(own.defaults, Mapping) and all(isinstance(each, Mapping) for each in own.defaults.values())):
+            raise RecipeError(
+                f"method {name!r}: defaults = {own.defaults!r}: should be tables by section, such as "
+                "{'credit': {'std': True}}"
+            )
         return own
     for method in methods():
         if method.name == name:

@@ -16,11 +16,30 @@ from mage.recipe import Recipe
 
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words."""
+    """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words.
+
+    An override of the method brings what that method defines, whatever the recipe says of it for its own method.
+    """
     data = read_data(path)
+    for text in overrides:
+        key, _, name = text.partition("=")
+        if key.strip() == "method" and name.strip() != data.get("method", "mage"):
+            change_method(data, name.strip())
     for text in overrides:
         override(data, text)
     return parse_recipe(data, str(path))
+
+
+def change_method(data: dict[str, Any], name: str) -> None:
+    """Make a recipe's data those of another method: what it defines is its own, the rest stays.
+
+    Raises RecipeError where there is no such method.
+    """
+    for section, values in method_defaults(name).items():
+        given = data.get(section, {})
+        if isinstance(given, dict):  # the schema says what is wrong with it otherwise
+            data[section] = {**given, **values}
+    data["method"] = name
 
 
 def read_data(path: Path) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def half_a_checkpoint() -> None:
 
 def no_manifest() -> None:
     """All files of a checkpoint are written, it is not sealed."""
-    checkpoints._seal = Countdown(checkpoints._seal, 2, die)
+    checkpoints.seal = Countdown(checkpoints.seal, 2, die)
 
 
 def not_renamed() -> None:

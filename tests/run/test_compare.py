@@ -19,7 +19,7 @@ def test_each_method_keeps_its_own_settings_and_all_share_the_rest():
     # kuhn_history says memory and baseline for itself: both methods have their own
     assert (mage.trial.memory, mage.credit.returns) == ("reflection", "differential")
     assert (grpo.trial.memory, grpo.credit.returns, grpo.credit.std) == ("none", "episode", True)
-    assert grpo.credit.baseline == mage.credit.baseline == ("group", "opponent", "episode")
+    assert (mage.credit.baseline, grpo.credit.baseline) == (("group", "opponent"), ("group", "opponent", "episode"))
     for recipe in recipes:
         assert (recipe.optim.kl, recipe.loop.groups, recipe.population) == ("full", 32, mage.population)
 

@@ -17,7 +17,7 @@ from mage.analysis.stats import interval, paired, probability_of_improvement
 from mage.errors import RecipeError, RunError
 from mage.methods import find_method
 from mage.recipe import Recipe
-from mage.recipe_file import override, parse_recipe, read_data
+from mage.recipe_file import change_method, override, parse_recipe, read_data
 from mage.run.files import Row, writing
 from mage.run.folder import RunFolder
 
@@ -65,14 +65,12 @@ def contenders(path: Path, overrides: Sequence[str], methods: Sequence[str], see
             raise RecipeError(f"{text}: methods and seeds of a comparison are those of --methods and --seeds")
     recipes = []
     for method in methods:
-        own = find_method(method).defaults
         for seed in seeds:
             data = read_data(path)
-            for section, values in own.items():
-                data[section] = {**data.get(section, {}), **values}
+            change_method(data, method)
             for text in overrides:
                 override(data, text)
-            data |= {"method": method, "seed": seed}
+            data["seed"] = seed
             recipes.append(parse_recipe(data, f"{path} with method {method}"))
     return recipes
 
