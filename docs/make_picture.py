@@ -41,11 +41,7 @@ def read_results(argument: str) -> list[Row]:
 
 def draw(results: Sequence[Row], path: Path) -> None:
     """Write the picture."""
-    figure = adaptation_figure(results)
-    for axes in figure.axes:
-        if legend := axes.get_legend():
-            legend.set_loc((0.03, 0.7))  # below the line of the opponent known, above the first episodes
-    save_svg(figure, path, "adaptation")
+    save_svg(adaptation_figure(results), path, "adaptation")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

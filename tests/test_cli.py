@@ -1,3 +1,5 @@
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -9,10 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 from mage import cli
 from mage.commands import train as train_module
-from mage.commands.evaluate import eval_name
+from mage.commands.evaluate import eval_name, eval_tables, show_eval
 from mage.commands.recipes import load_recipe, shipped_recipes
 from mage.errors import RunError
 from mage.recipe_file import parse_recipe
@@ -340,6 +343,58 @@ def test_a_folder_does_not_hide_the_shipped_recipe_of_its_name(tmp_path, monkeyp
     assert load_recipe("kuhn").name == "kuhn"
 
 
+def test_results_of_different_measurements_have_different_names(tmp_path):
+    for path in ("default.toml", "held_out.toml", "kuhn.toml", "a/kuhn.toml"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("")
+    names = [
+        eval_name({}),
+        eval_name({"held_out": True}),
+        eval_name({"actor": "random"}),
+        eval_name({}, "kuhn"),
+        *(
+            eval_name({}, str(tmp_path / path))
+            for path in ("default.toml", "held_out.toml", "kuhn.toml", "a/kuhn.toml")
+        ),
+        *(eval_name({"opponents": [name]}) for name in ("random", "mcts:uct=1e-5", "mcts:uct=1e+5")),
+    ]
+    assert names[:4] == ["default", "held_out", "actor_random", "recipe_kuhn"]
+    assert names[8] == "random"
+    assert all(name.isascii() and name.replace("_", "").isalnum() for name in names)
+    assert len(set(names)) == len(names)
+
+
+def test_a_run_that_was_taken_up_by_another_process_is_left_to_it(tmp_path, lend, capsys):
+    """Somebody resumes a run between its making and its lock."""
+    (tmp_path / "r.toml").write_text('name = "r"\n')
+
+    def train(recipe, folder, *, resume, progress):
+        held.enter_context(RunFolder.open(folder.path).lock())
+        with folder.lock():
+            pass
+
+    lend("mage.run.train", train=train)
+    with contextlib.ExitStack() as held:
+        assert cli.main(["train", str(tmp_path / "r.toml"), "--run", str(tmp_path / "run")]) == 2
+        assert "is in use by process" in capsys.readouterr().err
+        assert RunFolder.is_run(tmp_path / "run")
+
+
+def test_paths_to_copy_are_quoted(tmp_path, lend, capsys):
+    lend("mage.run.train", train=lambda recipe, folder, *, resume, progress: None)
+    (tmp_path / "r.toml").write_text('name = "r"\n')
+    run = tmp_path / "two words"
+    assert cli.main(["train", str(tmp_path / "r.toml"), "--run", str(run)]) == 0
+    assert f"next: mage eval '{run}' && mage report '{run}'\n" in capsys.readouterr().out
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    lend("mage.run.train", train=stop)
+    assert cli.main(["train", "--resume", str(run)]) == 130
+    assert f"go on with: mage train --resume '{run}'\n" in capsys.readouterr().err
+
+
 def test_long_names_of_results_are_cut_and_stay_apart():
     long = [eval_name({"opponents": [*["aggressive"] * 40, last]}) for last in ("random", "cfr")]
     assert len(set(long)) == 2
@@ -375,3 +430,88 @@ def test_a_run_that_plays_another_game_is_warned_of(run, lend, capsys, caplog):
         caplog.clear()
         assert cli.main(["eval", str(run.path), "--recipe", recipe]) == 0
         assert ("was trained on kuhn_poker and plays tic_tac_toe" in caplog.text) == warned
+
+
+SLOW_TO_STOP = """
+import asyncio, signal, sys, time
+from mage import cli
+from mage.commands import train
+
+def command(*arguments, **options):
+    async def wait():
+        try:
+            sys.stdout.write("ready\\n")
+            sys.stdout.flush()
+            await asyncio.sleep(30)
+        finally:
+            time.sleep(0.6)
+            sys.stdout.write("saved\\n")
+    asyncio.run(wait())
+
+if "background" in sys.argv:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+train.train_command = command
+sys.argv[1:] = ["train", "kuhn"]
+sys.exit(cli.main())
+"""
+
+
+def stop_with(numbers, *arguments):
+    command = [sys.executable, "-c", SLOW_TO_STOP, *arguments]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "ready\n"
+    for number in numbers:
+        running.send_signal(number)
+        time.sleep(0.05)
+    said, complaints = running.communicate(timeout=20)
+    return running.returncode, said, complaints
+
+
+def test_signals_after_sigterm_disturb_nothing():
+    numbers = [signal.SIGTERM, signal.SIGINT, signal.SIGTERM, signal.SIGINT]
+    assert stop_with(numbers) == (143, "saved\n", "")
+
+
+def test_a_burst_of_signals_leaves_no_traceback():
+    status, _, complaints = stop_with([signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGINT])
+    assert (status, complaints) == (143, "")
+
+
+def test_sigterm_stops_a_background_job_that_ignores_interrupts():
+    assert stop_with([signal.SIGTERM], "background")[0] == 143
+
+
+@pytest.mark.parametrize("episodes", [2, 10])
+@pytest.mark.parametrize("width", [60, 80, 120, 10_000])
+def test_no_number_of_an_evaluation_is_cut(width, episodes):
+    wide = {key: (PAYOFF[key] * 5)[:episodes] for key in ("payoff", "interval", "won", "drawn", "lost")}
+    name = "rps_bots:LEANING:throws=scissors,share=0.8"
+    limits = RESULT["limits"] | {"adaptive_by_episodes": [0.2037] * episodes}
+    row = PAYOFF | wide
+    result = RESULT | {"episodes": episodes, "opponents": {name: row}, "pooled": row, "limits": limits}
+    console = Console(width=width, record=True, file=io.StringIO())
+    for table in eval_tables(result, width):
+        console.print(table)
+    shown = console.export_text()
+    assert "…" not in shown
+    assert shown.count("0.242 ± 0.042") == episodes  # of the opponent and of all, every other episode
+    assert shown.count("0.2037") == episodes
+    assert ("432" in shown) == (width >= (80 if episodes == 2 else 1000))
+    assert all(f"episode {number + 1}" in shown for number in range(episodes))
+    assert max(map(len, shown.splitlines())) <= width
+
+
+def test_an_evaluation_that_is_read_by_a_program_is_as_wide_as_it_needs(capsys):
+    show_eval(RESULT | {"opponents": {"x" * 300: PAYOFF}})
+    shown = capsys.readouterr().out
+    assert "x" * 300 in shown
+    assert "exact values are those of an agent that knows this pool" in shown
+
+
+def test_output_that_knows_few_letters_is_no_error():
+    code = "import sys; from mage import cli; from mage.commands import evaluate as e; e.show_eval({}); sys.exit(0)"
+    code = code.format(RESULT).replace("from mage import cli;", "from mage import cli; cli.main(['--version']);")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0.242 ? 0.042" in done.stdout

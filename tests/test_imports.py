@@ -27,6 +27,7 @@ LAYERS = {
     "learn": {*BASE, "recipe", "engine.base", "play.records"},
     "engine": {*BASE},
     "analysis": {*BASE, "play"},
+    "peers": {*BASE, "engine.base", "play.actors", "analysis.stats"},
     "run": {
         *BASE,
         "mage",
@@ -40,7 +41,7 @@ LAYERS = {
         "engine",
         "analysis",
     },
-    "show": {*BASE, "mage", "recipe", "recipe_file", "play", "analysis", "run"},
+    "show": {*BASE, "mage", "explain", "recipe", "recipe_file", "play", "analysis", "run"},
 }
 OUTER = {"cli", "commands", "__main__"}
 HEAVY = ("torch", "transformers", "numpy", "pyspiel", "pydantic", "scipy", "matplotlib", "pyarrow", "rich", "typer")

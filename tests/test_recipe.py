@@ -87,8 +87,25 @@ def test_unknown_keys_with_those_that_exist(data, words):
         ({"engine": {"threads": 100_000}}, "engine.threads = 100000: should be less than or equal to 1024"),
         (
             {"engine": {"kind": "local", "model": ""}},
-            "engine.kind = 'local' needs engine.model: the folder of a Transformers model",
+            "engine.model = '': should be the folder of a Transformers model, or be left out",
         ),
+        ({"engine": {"kind": "local"}}, "engine.kind = 'local' needs engine.model: the folder of a Transformers model"),
+        (
+            {"credit": {"baseline": ["group", "seat", "group"]}},
+            "credit.baseline = ['group', 'seat', 'group']: should name each key once",
+        ),
+        ({"credit": {"reward_scale": 1e308}}, "credit.reward_scale = 1e+308: should be less than or equal to 1000000"),
+        (
+            {"credit": {"invalid_penalty": 1e7}},
+            "credit.invalid_penalty = 10000000.0: should be less than or equal to 1000000",
+        ),
+        ({"optim": {"lr": 1e30}}, "optim.lr = 1e+30: should be less than or equal to 10"),
+        ({"optim": {"entropy": 1e300}}, "optim.entropy = 1e+300: should be less than or equal to 1000000"),
+        ({"optim": {"clip_low": 1e300}}, "optim.clip_low = 1e+300: should be less than or equal to 1000"),
+        ({"optim": {"kl_action_end": -1}}, "optim.kl_action_end = -1: should be greater than or equal to 0"),
+        ({"loop": {"temperature": 1e-300}}, "loop.temperature = 1e-300: should be greater than or equal to 0.01"),
+        ({"loop": {"temperature": 200}}, "loop.temperature = 200: should be less than or equal to 100"),
+        ({"eval": {"temperature": 1e-300}}, "eval.temperature = 1e-300: should be 0 (greedy) or at least 0.01"),
         ({"name": 3}, "name = 3: should be a valid string"),
         ({"method": 3}, "method = 3: should be a valid string"),
         (

@@ -38,13 +38,39 @@ def make(dialect):
 
 def make_nothing(dialect):
     return dialect
+
+def fail(dialect):
+    raise ValueError("no such\\n dialect")
+
+def entry(fits, build):
+    return Entry("bad", "", "any game", fits, build)
+
+class Sync:
+    name = "sync"
+    def act(self, state, dice):
+        return 0
+
+NONE = entry(lambda game: True, lambda spec, game, values: None)
+SYNC = entry(lambda game: True, lambda spec, game, values: Sync())
+BUILD = entry(lambda game: True, lambda spec, game, values: 1 / 0)
+FITS = entry(lambda game: 1 / 0, None)
+NO_DEFAULTS = Method("none", "trained", "none", "", None)
+NO_TABLE = Method("none", "trained", "none", "", {"seed": 5})
 """
+BROKEN = {
+    "needy_things": ("import no_such_package_at_all", "ModuleNotFoundError: No module named 'no_such_package_at_all'"),
+    "lacking_things": ("from mage import nothing_of_it", "ImportError: cannot import name 'nothing_of_it'"),
+    "misspelt_things": ("def x(:", "SyntaxError: invalid syntax .misspelt_things.py, line 1"),
+    "leaving_things": ("import sys; sys.exit(0)", "SystemExit: 0 .leaving_things.py, line 1"),
+    "failing_things": ("1 / 0", "ZeroDivisionError: division by zero .failing_things.py, line 1"),
+}
 
 
 @pytest.fixture(autouse=True)
 def own(tmp_path, monkeypatch):
     (tmp_path / "own_things.py").write_text(OWN)
-    (tmp_path / "needy_things.py").write_text("import no_such_package_at_all\n")
+    for name, (text, _) in BROKEN.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\n")
     monkeypatch.syspath_prepend(tmp_path)
     yield
     sys.modules.pop("own_things", None)
@@ -94,6 +120,8 @@ def test_a_game_is_a_description_or_something_that_makes_one(reference):
         ("own_things:GAMES", "module 'own_things' has no 'GAMES'; expected a mage.play.games.wording.Description, or"),
         ("own_things:NUMBER", "module 'own_things' has a int there; expected a mage.play.games.wording.Description"),
         ("own_things:make_nothing", "made a str, which is no TreeGame: it lacks name, seats, has_chance, dialect"),
+        ("own_things:fail", "game 'own_things:fail', made for dialect 'compact': ValueError: no such dialect .own_"),
+        ("builtins:int", "game 'builtins:int', made for dialect 'compact': ValueError: invalid literal"),
     ],
 )
 def test_what_is_no_game(reference, words):
@@ -101,9 +129,12 @@ def test_what_is_no_game(reference, words):
         make_game(reference)
 
 
-def test_a_module_that_lacks_a_package_says_so_itself():
-    with pytest.raises(ModuleNotFoundError, match="no_such_package_at_all"):
-        make_game("needy_things:GAME")
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_module_that_cannot_be_imported_is_named_with_the_reason(name):
+    with pytest.raises(GameError, match=f"game '{name}:GAME': importing '{name}' failed: {BROKEN[name][1]}"):
+        make_game(f"{name}:GAME")
+    with pytest.raises(RecipeError, match=f"method '{name}:X': importing '{name}' failed"):
+        parse_recipe({"method": f"{name}:X"}, "test")
 
 
 def test_an_opponent_with_parameters():
@@ -123,6 +154,10 @@ def test_an_opponent_with_parameters():
         ("own_things:TILTED:rate", "kuhn_poker", "expected name:param=value"),
         ("own_things:TILTED", "leduc_poker", "'own_things:TILTED' needs kuhn_poker, not leduc_poker"),
         ("own_things:GAME", "kuhn_poker", "has a Description there; expected a mage.play.opponents.catalogue.Entry"),
+        ("own_things:NONE", "kuhn_poker", "its entry built a NoneType, which is no opponent; expected an object with"),
+        ("own_things:SYNC", "kuhn_poker", "its entry built a Sync, which is no opponent.*async def act"),
+        ("own_things:BUILD", "kuhn_poker", "opponent 'own_things:BUILD': ZeroDivisionError: division by zero"),
+        ("own_things:FITS", "kuhn_poker", "opponent 'own_things:FITS': ZeroDivisionError: division by zero"),
         ("mcts:simulations", "tic_tac_toe", "expected name:param=value"),
         ("mtcs:simulations=3", "tic_tac_toe", "unknown opponent 'mtcs' .did you mean 'mcts'"),
     ],
@@ -160,6 +195,10 @@ def test_methods_are_checked_like_recipes():
         parse_recipe({"method": "own_things:MISSPELT"}, "test")
     with pytest.raises(RecipeError, match=r"method 'own_things:GAME': .*expected a mage.methods.Method"):
         parse_recipe({"method": "own_things:GAME"}, "test")
+    with pytest.raises(RecipeError, match=r"method 'own_things:NO_DEFAULTS': defaults = None: should be tables"):
+        parse_recipe({"method": "own_things:NO_DEFAULTS"}, "test")
+    with pytest.raises(RecipeError, match=r"method 'own_things:NO_TABLE': defaults = {'seed': 5}: should be tables"):
+        parse_recipe({"method": "own_things:NO_TABLE"}, "test")
 
 
 def test_what_fits_is_up_to_the_caller():

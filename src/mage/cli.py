@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +31,8 @@ app = typer.Typer(
 
 CLICK_ERROR: Any = typer.BadParameter.__mro__[2]
 """`ClickException` of the click that this typer uses: newer ones carry their own."""
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
 
@@ -155,6 +159,36 @@ def limit(
     limit_command(game, pool=pool, weights=weights, episodes=episodes, restart=restart.value, json=json)
 
 
+@app.command(epilog="Example: mage peers evidence --selectors linucb,random --seeds 0,1,2")
+def peers(
+    setting: Annotated[str, typer.Argument(help="delegation, parametric or evidence.")],
+    selectors: Annotated[
+        str, typer.Option(metavar="A,B,…", help="Who chooses whom to ask.")
+    ] = "linucb,in_context,random,fixed,oracle",
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of a run.")] = 50,
+    seeds: Annotated[str, typer.Option(metavar="X,Y,…", help="A run for each of them.")] = "0,1,2",
+    trial_rounds: Annotated[
+        int | None, typer.Option(min=0, help="Rounds of the trial phase; default: 60% of them.")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(min=0, help="LinUCB: weight of the bonus.")] = None,
+    ridge: Annotated[float | None, typer.Option(help="LinUCB: λ, the weight of the prior.")] = None,
+    json: Json = False,
+) -> None:
+    """Whom to ask: regret of peer selectors side by side (MACE)."""
+    from mage.commands.peers import peers_command
+
+    peers_command(
+        setting,
+        selectors=selectors,
+        rounds=rounds,
+        trial_rounds=trial_rounds,
+        seeds=seeds,
+        alpha=alpha,
+        ridge=ridge,
+        json=json,
+    )
+
+
 @app.command(epilog="Example: mage report runs/kuhn")
 def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
     """Write the run's report, one HTML file that needs no network."""
@@ -203,19 +237,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell: >&-
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no "±" gets a "?"
     logging.basicConfig(level=logging.WARNING, format="mage: %(message)s")
     in_main_thread = threading.current_thread() is threading.main_thread()
     received: list[int] = []
 
-    def terminate(number: int, _: object) -> None:
+    def terminate(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        signal.raise_signal(signal.SIGINT)  # whatever an interrupt ends in good order, this does too
+        interrupt = signal.getsignal(signal.SIGINT)
+        _ignore_signals()
+        if not callable(interrupt):  # a script's background jobs ignore interrupts
+            raise KeyboardInterrupt
+        interrupt(signal.SIGINT, frame)  # whatever an interrupt ends in good order, this does too
 
-    before = signal.signal(signal.SIGTERM, terminate) if in_main_thread else None
+    before = {number: signal.getsignal(number) for number in STOPPING} if in_main_thread else {}
+    if in_main_thread:
+        signal.signal(signal.SIGTERM, terminate)
+    stopped = False
     try:
         status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
         sys.stdout.flush()
-        if received:  # typer makes a status of an interrupt
+        stopped = bool(received) or status == 128 + signal.SIGINT  # typer makes a status of an interrupt
+        if received:
             return 128 + received[0]
         return status if isinstance(status, int) else 0
     except MageError as error:
@@ -225,6 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
+        stopped = True
         return 128 + (received[0] if received else signal.SIGINT)
     except BrokenPipeError:
         _silence_stdout()
@@ -235,8 +281,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _silence_stdout()
         return 2
     finally:
-        if in_main_thread:
-            signal.signal(signal.SIGTERM, before)
+        if in_main_thread and stopped and arguments is None:
+            _ignore_signals()  # the process ends: another Ctrl-C would only spoil its last words
+        else:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _ignore_signals() -> None:
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _silence_stdout() -> None:

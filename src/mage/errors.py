@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class MageError(Exception):
@@ -24,6 +26,23 @@ class EngineError(MageError):
 
 class RunError(MageError):
     """A run folder or one of its files that is missing, cut short or of another recipe."""
+
+
+def told(error: BaseException) -> str:
+    """What was raised by code that is not ours, and where, in one line.
+
+    >>> try:
+    ...     exec(compile("1 / 0", "their_game.py", "exec"))
+    ... except ZeroDivisionError as error:
+    ...     told(error)
+    'ZeroDivisionError: division by zero (their_game.py, line 1)'
+    """
+    message = " ".join(str(error).split())
+    said = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or isinstance(error, SyntaxError):  # a SyntaxError says itself where it is
+        return said
+    return f"{said} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
 
 
 def unknown(kind: str, given: str, known: Iterable[str]) -> str:

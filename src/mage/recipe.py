@@ -14,7 +14,13 @@ MemoryMode = Literal["history", "reflection", "history+reflection", "none"]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
+Factor = Annotated[float, Field(gt=0, le=1e6)]
+"""A scale."""
+Weight = Annotated[float, Field(ge=0, le=1e6)]
+"""A coefficient or a penalty. Bounds are generous: beyond them sums overflow, whatever the game."""
+Clip = Annotated[float, Field(gt=0, le=1e3)]
+Rate = Annotated[float, Field(ge=0, le=10)]
+Temperature = Annotated[float, Field(ge=0.01, le=100)]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -82,16 +88,23 @@ class CreditSection(Section):
     `reinforce++` of all turns."""
     gae_lambda: Fraction = 0.95
     """λ of `gae`: 1 trusts returns, 0 the value function."""
-    step_weight: NonNegative = 1.0
+    step_weight: Weight = 1.0
     """GiGPO: ω, weight of the step term beside the trial term."""
-    trial_weight: NonNegative = 1.0
+    trial_weight: Weight = 1.0
     """GiGPO: weight of the trial term (1 in the paper)."""
-    reward_scale: Positive = 1.0
+    reward_scale: Factor = 1.0
     """Game units are multiplied by this before credit is computed."""
-    invalid_penalty: NonNegative = 2.0
+    invalid_penalty: Weight = 2.0
     """Taken from the turn that was illegal or malformed."""
-    length_penalty: NonNegative = 0.0
+    length_penalty: Weight = 0.0
     """Taken at the full token limit; grows linearly from half of it."""
+
+    @field_validator("baseline")
+    @classmethod
+    def _each_once(cls, keys: tuple[BaselineKey, ...]) -> tuple[BaselineKey, ...]:
+        if len(set(keys)) < len(keys):
+            raise ValueError("should name each key once")
+        return keys
 
     @model_validator(mode="before")
     @classmethod
@@ -121,42 +134,49 @@ class EngineSection(Section):
     max_tokens_per_batch: Count = 16384
     """Token budget of one micro-batch in training."""
 
+    @field_validator("model")
+    @classmethod
+    def _names_a_model(cls, model: str | None) -> str | None:
+        if model == "":
+            raise ValueError("should be the folder of a Transformers model, or be left out")
+        return model
+
 
 class OptimSection(Section):
     """How the policy is updated."""
 
-    lr: Positive = 1e-3
-    lr_end: NonNegative = 1e-4
+    lr: Annotated[Rate, Field(gt=0)] = 1e-3
+    lr_end: Rate = 1e-4
     """Learning rate of the last iteration (linear decay)."""
     lr_warmup: Annotated[int, Field(ge=0)] = 10
     """Iterations of linear warm-up."""
     minibatches: Count = 2
     epochs: Count = 1
-    clip_low: Positive = 0.2
-    clip_high: Positive = 0.2
-    grad_clip: NonNegative = 1.0
-    weight_decay: NonNegative = 0.0
+    clip_low: Clip = 0.2
+    clip_high: Clip = 0.2
+    grad_clip: Weight = 1.0
+    weight_decay: Annotated[float, Field(ge=0, le=1e3)] = 0.0
     beta1: Decay = 0.9
     beta2: Decay = 0.95
-    entropy: NonNegative = 0.15
+    entropy: Weight = 0.15
     """Entropy bonus on action tokens at the start."""
-    entropy_end: NonNegative = 0.02
+    entropy_end: Weight = 0.02
     entropy_until: Fraction = 0.667
     """Share of the run over which bonus and `kl_action` go linearly to their ends."""
-    entropy_remark: NonNegative = 0.0
+    entropy_remark: Weight = 0.0
     """Entropy bonus on remark tokens, scheduled likewise towards 0."""
     kl: Literal["k3", "full"] = "k3"
     """How the KL to the frozen start is measured: `k3` from the sampled token, `full` over the whole vocabulary."""
-    kl_action: NonNegative = 0.0
+    kl_action: Weight = 0.0
     """KL to the frozen start on action tokens."""
-    kl_action_end: NonNegative | None = None
+    kl_action_end: Weight | None = None
     """KL on action tokens after the fall; default: it stays. A tiny base plays legally at random, so this holds entropy
     without rewarding malformed answers, as an entropy bonus does."""
-    kl_remark: NonNegative = 0.2
+    kl_remark: Weight = 0.2
     """KL to the frozen start on remark tokens."""
-    value_weight: NonNegative = 0.5
+    value_weight: Weight = 0.5
     """Weight of the value loss where there is a value function (`credit.advantage = "gae"`)."""
-    value_clip: Positive = 0.2
+    value_clip: Clip = 0.2
     """How far the value may move from its old one before the loss stops pulling (PPO's clipped value loss)."""
 
 
@@ -168,7 +188,7 @@ class LoopSection(Section):
     """Tasks per iteration."""
     group_size: Count = 16
     """Trials per task."""
-    temperature: Positive = 1.0
+    temperature: Temperature = 1.0
     checkpoint_every: Count = 50
     keep_checkpoints: Count = 2
     record_trials_every: Annotated[int, Field(ge=0)] = 50
@@ -182,7 +202,7 @@ class EvalSection(Section):
 
     trials: Annotated[int, Field(ge=2)] = 384
     """Trials per opponent where the payoff is sampled; an interval needs at least 2."""
-    temperature: NonNegative = 0.0
+    temperature: Annotated[float, Field(ge=0, le=100)] = 0.0
     """0 is greedy: the most likely token, whatever `top_p` and `top_k`."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Only the most likely tokens that together have this probability are sampled; 1 means all."""
@@ -192,6 +212,13 @@ class EvalSection(Section):
     """Enumerate all deals where the game's tree and the pool allow it."""
     seed: int = 1_000_003
     """Seed of evaluation tasks; never used in training."""
+
+    @field_validator("temperature")
+    @classmethod
+    def _greedy_or_warm(cls, temperature: float) -> float:
+        if 0 < temperature < 0.01:
+            raise ValueError("should be 0 (greedy) or at least 0.01")
+        return temperature
 
 
 class Recipe(Section):

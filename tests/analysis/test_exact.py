@@ -196,12 +196,21 @@ def test_play_that_does_not_repeat_is_refused():
         trials_of(play)
 
 
-def test_an_error_in_a_trial_comes_out_as_it_is():
+def test_an_error_in_a_trial_is_said_with_its_place():
     async def play(dice):
         if dice("deal", 0).pick([1, 1]):
             raise ZeroDivisionError("here")
 
-    with pytest.raises(ZeroDivisionError, match="here"):
+    with pytest.raises(MageError, match=r"a trial failed: ZeroDivisionError: here \(test_exact.py, line \d+\)"):
+        trials_of(play)
+
+
+@pytest.mark.parametrize("weights", [[-1.0, 2.0], [float("nan"), 0.5]])
+def test_weights_that_are_no_probabilities_are_refused(weights):
+    async def play(dice):
+        dice("deal", 0).pick(weights)
+
+    with pytest.raises(MageError, match="the deal of episode 1 has probabilities"):
         trials_of(play)
 
 

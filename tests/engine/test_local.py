@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,26 @@ def test_folders_that_are_no_model(tmp_path: Path) -> None:
         open_model(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"x")
     with pytest.raises(EngineError, match="cannot be opened"):
+        open_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"num_hidden_layers": 3}, r"model\.layers\.2\.\S+ is missing"),
+        ({"num_hidden_layers": 1}, r"model\.layers\.1\.\S+ is unexpected"),
+        ({"vocab_size": 4}, "cannot be opened"),
+        ({"num_attention_heads": 0}, "cannot be opened"),
+        ({"num_hidden_layers": "x"}, "cannot be opened"),
+    ],
+)
+def test_weights_of_another_model_than_the_config_are_refused(
+    make_engine: Build, tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    make_engine().save_model(tmp_path)
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | change))
+    with pytest.raises(EngineError, match=words):
         open_model(tmp_path)
 
 

@@ -213,6 +213,20 @@ def test_non_finite_loss_names_the_sequence(engine: LocalEngine) -> None:
         forward_backward(engine, [bad])
 
 
+def test_a_loss_that_is_not_finite_blames_what_makes_it_so(engine: LocalEngine) -> None:
+    ratio = datum([1, 10, 12], 2, [-400.0], advantage=-1e30)
+    with pytest.raises(EngineError, match=r"loss is inf: log-probabilities are up to \d+ from those at sampling"):
+        forward_backward(engine, [ratio])
+    with pytest.raises(EngineError, match="loss is nan: an advantage is not finite"):
+        forward_backward(engine, [datum([1, 10, 12], 2, [0.0], advantage=math.nan)])
+    with pytest.raises(EngineError, match=r"a coefficient of optim\.entropy"):
+        forward_backward(engine, [datum([1, 10, 12], 2, [0.0], entropy=math.inf)])
+    with torch.no_grad():
+        engine.model.lm_head.weight.fill_(math.inf)
+    with pytest.raises(EngineError, match=r"not finite, its weights have run away; lower optim\.lr"):
+        forward_backward(engine, [datum([1, 10, 12], 2, [0.0])])
+
+
 def test_non_finite_loss_leaves_no_gradient(engine: LocalEngine) -> None:
     """Of an earlier call neither: the step that would follow has nothing to apply."""
     forward_backward(engine, [sampled_datum(engine, [1, 10], 0)])

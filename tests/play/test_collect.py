@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 
 from mage.errors import GameError
-from mage.play.collect import Dropped, collect
+from mage.play.collect import collect
 from mage.play.records import StopReason, Task, Trial
 
 TASKS = [Task(group, 0, "", 1, "redeal", 100 + group) for group in range(3)]
@@ -46,7 +47,8 @@ def test_a_failed_trial_is_played_again_with_its_own_seed(caplog):
     assert len(collected.groups) == 3
     assert tries.count((101, 2)) == 2
     assert len(tries) == 13
-    assert "group 1, member 2: OSError: server gone; played again" in caplog.text
+    assert "group 1, member 2: OSError: server gone (test_collect.py, line " in caplog.text
+    assert "); played again" in caplog.text
 
 
 @pytest.mark.parametrize("retries", [0, 2])
@@ -61,10 +63,25 @@ def test_a_group_that_keeps_failing_is_dropped_with_its_reason(retries):
 
     collected = asyncio.run(collect(TASKS, 2, play, retries=retries))
     assert [group.task.group for group in collected.groups] == [0, 2]
-    assert collected.dropped == (Dropped(TASKS[1], "member 1: TimeoutError: no answer in 5 s"),)
+    (dropped,) = collected.dropped
+    assert dropped.task == TASKS[1]
+    assert dropped.reason.startswith("member 1: TimeoutError: no answer in 5 s (test_collect.py, line ")
     assert collected.failure_share == pytest.approx(1 / 3)
     assert len(collected.trials) == 4
     assert len(tries) == 1 + retries
+
+
+def test_one_mistake_fills_no_screen(caplog):
+    async def play(task, member):
+        raise KeyError("moves")
+
+    tasks = [replace(task, opponent="tilted") for task in TASKS]
+    collected = asyncio.run(collect(tasks, 4, play))
+    assert len(collected.dropped) == 3
+    assert collected.dropped[0].reason.startswith("member 0 against tilted: KeyError: 'moves' (test_collect.py, line ")
+    assert caplog.text.count("Traceback") == 1
+    assert "23 more tries failed in the same round of play" in caplog.text
+    assert len(caplog.records) == 2
 
 
 @pytest.mark.parametrize("concurrency", [None, 2])

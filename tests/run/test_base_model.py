@@ -8,14 +8,17 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 
 import pytest
 from small import small
 
 from mage.cache import cache_folder
 from mage.engine.local import LocalEngine
-from mage.errors import RunError
+from mage.errors import MageError, RunError
 from mage.play.collect import collect
+from mage.play.games import make_game
+from mage.play.games.openspiel import Node, OpenSpielGame
 from mage.play.opponents.population import draw_tasks
 from mage.run import base_model
 from mage.run.arena import make_arena
@@ -118,6 +121,24 @@ def test_the_micro_batches_of_training_do_not_change_it(empty_cache):
     assert all((weights[0][name] == weights[1][name]).all() for name in weights[0])
 
 
+def test_no_base_is_made_of_a_part_of_its_play(empty_cache, monkeypatch):
+    game = make_game("kuhn_poker")
+    facts, asked = game.facts, []
+
+    def failing(episode, seat):
+        asked.append(seat)
+        if len(asked) == 5:
+            raise LookupError("no such card")
+        return facts(episode, seat)
+
+    monkeypatch.setattr(game, "facts", failing)
+    monkeypatch.setattr("mage.run.arena.make_game", lambda name, dialect: game)
+    monkeypatch.setattr("mage.run.base_model.collect", partial(collect, retries=0))
+    with pytest.raises(MageError, match=r"random play of kuhn_poker failed: member 0 .*LookupError: no such card"):
+        tiny_base(small(engine=QUICK))
+    assert list(empty_cache.rglob("*.safetensors")) == []
+
+
 @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "config.json"])
 def test_one_that_is_damaged_is_built_anew(file, empty_cache, builds):
     recipe = small(engine=QUICK)
@@ -127,6 +148,38 @@ def test_one_that_is_damaged_is_built_anew(file, empty_cache, builds):
     assert tiny_base(recipe) == folder
     assert digests(folder) == whole
     assert len(builds) == 2
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "config.json"])
+def test_one_that_still_opens_but_was_changed_is_built_anew(file, empty_cache, builds, caplog):
+    recipe = small(engine=QUICK)
+    folder = tiny_base(recipe)
+    whole = digests(folder)
+    path = folder / file
+    if file == "config.json":
+        path.write_text(path.read_text().replace('"num_hidden_layers": 1', '"num_hidden_layers": 2'))
+    else:
+        path.write_bytes(path.read_bytes()[:-8] + bytes(8))
+    assert digests(folder) != whole
+    assert tiny_base(recipe) == folder
+    assert digests(folder) == whole
+    assert len(builds) == 2
+    assert f"was damaged and is built anew: {file} " in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("owner", "text"), [(Node, "show"), (Node, "outcome"), (OpenSpielGame, "facts"), (OpenSpielGame, "rules")]
+)
+def test_other_texts_of_a_game_make_another(owner, text, empty_cache, monkeypatch):
+    """Words that the game has anyway, in another place."""
+    one, whole = tiny_base(small(engine=QUICK)), getattr(owner, text)
+
+    def changed(self, *arguments):
+        told = whole(self, *arguments)
+        return ("call Q",) if text == "facts" else f"{told} call"
+
+    monkeypatch.setattr(owner, text, changed)
+    assert tiny_base(small(engine=QUICK)) != one
 
 
 def test_one_that_was_cut_short_is_built_anew(empty_cache, builds):

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import math
+import shutil
 
 import pytest
 from small import POOL, fingerprint, small
@@ -8,12 +9,13 @@ from small import POOL, fingerprint, small
 from mage.engine.base import Sample
 from mage.engine.tiny import tiny_model, tiny_tokenizer
 from mage.errors import EngineError, GameError, MageError
-from mage.run import contest, exact_play
+from mage.run import checkpoints, contest, exact_play
 from mage.run import evaluate as evaluate_module
 from mage.run.base_model import tiny_base
 from mage.run.evaluate import evaluate, open_trained
 from mage.run.folder import RunFolder
 from mage.run.scores import Scores
+from mage.run.seal import damage
 
 # An agent that always bets wins these amounts: six deals in two seats, by hand.
 # conservative: bets and calls with K only; aggressive: bets all, calls with Q, K; intermediate: bets Q, K, calls with K
@@ -417,6 +419,48 @@ def test_a_run_under_way_is_evaluated_at_its_newest_checkpoint(unbroken, evaluat
     result = evaluate(folder.path)
     assert result.iteration == 4
     assert result.pooled == evaluated.pooled
+
+
+@pytest.mark.parametrize("moment", ["chosen", "listed"])
+def test_a_checkpoint_that_training_removes_meanwhile(moment, unbroken, evaluated, tmp_path, monkeypatch):
+    """After it was chosen, or while its files are looked at: the next one is there by then."""
+    shutil.copytree(unbroken, tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    shutil.rmtree(folder.model_path)
+    newest, latest, moved = folder.latest_checkpoint().path, checkpoints.latest, tmp_path / "newest"
+    newest.rename(moved)
+    old = folder.latest_checkpoint().path
+
+    def step():
+        if moved.exists():
+            shutil.rmtree(old)
+            moved.rename(newest)
+
+    def chosen(parent, up_to=None):
+        found = latest(parent, up_to)
+        step()
+        return found
+
+    def looked_at(folder, *arguments, **named):
+        step()
+        return damage(folder, *arguments, **named)
+
+    if moment == "chosen":
+        monkeypatch.setattr(checkpoints, "latest", chosen)
+    else:
+        monkeypatch.setattr(checkpoints, "damage", looked_at)
+    result = evaluate(folder.path)
+    assert (result.iteration, result.pooled) == (4, evaluated.pooled)
+
+
+def test_a_damaged_checkpoint_is_not_tried_for_ever(unbroken, tmp_path):
+    shutil.copytree(unbroken, tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    shutil.rmtree(folder.model_path)
+    for path in folder.checkpoints_path.iterdir():
+        (path / "checkpoint.json").unlink()
+    with pytest.raises(MageError, match="no checkpoint can be resumed from"):
+        evaluate(folder.path)
 
 
 def test_a_model_folder_needs_a_recipe(unbroken, evaluated, tmp_path):

@@ -12,7 +12,8 @@ from mage.errors import RunError
 from mage.recipe import Recipe
 from mage.recipe_file import parse_recipe
 from mage.run import files
-from mage.run.folder import RunFolder, recipe_hash
+from mage.run.folder import RunFolder
+from mage.run.recipe_record import recipe_hash
 
 
 def recipe(**loop) -> Recipe:
@@ -26,7 +27,9 @@ def folder(tmp_path):
 
 def save(folder, iteration, text="weights"):
     with folder.checkpoint(iteration) as path:
-        (path / "model.safetensors").write_text(f"{text} {iteration}")
+        (path / "weights.safetensors").write_text(f"{text} {iteration}")
+        (path / "optimizer.safetensors").write_text("moments")
+        (path / "engine.json").write_text("{}")
         (path / "inner").mkdir()
         (path / "inner" / "state.json").write_text("{}")
 
@@ -129,7 +132,9 @@ def test_the_last_k_checkpoints_are_kept(folder):
     latest = folder.latest_checkpoint()
     assert (latest.iteration, latest.path.name) == (30, "iteration_000030")
     assert set(json.loads((latest.path / "checkpoint.json").read_text())["files"]) == {
-        "model.safetensors",
+        "weights.safetensors",
+        "optimizer.safetensors",
+        "engine.json",
         "inner/state.json",
     }
 
@@ -137,7 +142,7 @@ def test_the_last_k_checkpoints_are_kept(folder):
 def test_a_failed_checkpoint_leaves_the_old_ones(folder):
     save(folder, 10)
     with pytest.raises(TypeError), folder.checkpoint(20) as path:
-        (path / "model.safetensors").write_text(b"not text")
+        (path / "weights.safetensors").write_text(b"not text")
     assert names(folder) == ["iteration_000010"]
     assert folder.latest_checkpoint().iteration == 10
 
@@ -192,17 +197,54 @@ def test_a_full_disk_during_append_leaves_whole_lines(folder, monkeypatch):
 def test_damaged_checkpoints_are_skipped_with_a_warning(folder, caplog):
     for iteration in (10, 20):
         save(folder, iteration)
-    model = folder.checkpoints_path / "iteration_000020" / "model.safetensors"
+    model = folder.checkpoints_path / "iteration_000020" / "weights.safetensors"
     model.write_text("weights")
     assert folder.latest_checkpoint().iteration == 10
-    assert "model.safetensors was cut short (7 bytes of 10)" in caplog.text
+    assert "weights.safetensors was cut short (7 bytes of 10)" in caplog.text
     model.write_text("weights 99")
     assert folder.latest_checkpoint().iteration == 10
     assert "other bytes than were written" in caplog.text
     (folder.checkpoints_path / "iteration_000010" / "checkpoint.json").unlink()
     model.unlink()
-    with pytest.raises(RunError, match=r"no checkpoint can be resumed from: .*20: model.safetensors is missing; .*10:"):
+    with pytest.raises(RunError, match=r"no checkpoint can be .*20: weights.safetensors is missing; .*10:"):
         folder.latest_checkpoint()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"files": {}}, "checkpoint.json does not list engine.json"),
+        ({"iteration": 7}, "checkpoint.json is of iteration 7"),
+        ({"files": {"engine.json": {"bytes": 2}}}, "checkpoint.json is not readable"),
+    ],
+)
+def test_a_manifest_that_says_something_else_is_damage(folder, caplog, change, words):
+    for iteration in (10, 20):
+        save(folder, iteration)
+    manifest = folder.checkpoints_path / "iteration_000020" / "checkpoint.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | change))
+    assert folder.latest_checkpoint().iteration == 10
+    assert words in caplog.text
+
+
+def test_what_is_not_named_like_a_checkpoint_is_left_alone(folder):
+    (folder.checkpoints_path / "iteration_000003.bak").mkdir()
+    (folder.checkpoints_path / "iteration_12").mkdir()
+    (folder.checkpoints_path / "iteration_000002.tar").write_text("")
+    assert folder.latest_checkpoint() is None
+    for iteration in (999_999, 1_000_000, 1_000_001):
+        save(folder, iteration)
+    assert folder.latest_checkpoint().iteration == 1_000_001
+    mine = ["iteration_000002.tar", "iteration_000003.bak", "iteration_12"]
+    assert names(folder) == sorted([*mine, "iteration_1000000", "iteration_1000001"])
+
+
+def test_a_file_in_place_of_a_checkpoint_is_replaced(folder):
+    (folder.checkpoints_path / "iteration_000010").write_text("")
+    with pytest.raises(RunError, match="no checkpoint can be resumed from"):
+        folder.latest_checkpoint()
+    save(folder, 10)
+    assert (folder.latest_checkpoint().iteration, names(folder)) == (10, ["iteration_000010"])
 
 
 def test_training_past_a_damaged_checkpoint_replaces_it(folder):
@@ -213,13 +255,13 @@ def test_training_past_a_damaged_checkpoint_replaces_it(folder):
     assert folder.latest_checkpoint().iteration == 15
     save(folder, 20, text="better")
     latest = folder.latest_checkpoint()
-    assert (latest.path / "model.safetensors").read_text() == "better 20"
+    assert (latest.path / "weights.safetensors").read_text() == "better 20"
     assert names(folder) == ["iteration_000015", "iteration_000020"]
 
 
 def _die_while_saving(path):
     with RunFolder.open(path).checkpoint(20) as part:
-        (part / "model.safetensors").write_text("half")
+        (part / "weights.safetensors").write_text("half")
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -242,6 +284,39 @@ def test_one_process_at_a_time(folder):
         pass
 
 
+def test_an_unused_folder_is_discarded_unless_somebody_is_in_it(folder):
+    with folder.lock():
+        RunFolder.open(folder.path).discard_unused()
+    assert RunFolder.is_run(folder.path)
+    folder.append_metrics({"iteration": 1})
+    folder.discard_unused()
+    assert folder.metrics_path.exists()
+    folder.metrics_path.unlink()
+    folder.discard_unused()
+    assert not folder.path.exists()
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path):
+    path = tmp_path / os.fsdecode(b"runs\xff")
+    for make in (lambda: RunFolder.create(recipe(), path), lambda: RunFolder.create(recipe(), parent=path)):
+        with pytest.raises(RunError, match=r"runs\\xff': the folder's name is not UTF-8"):
+            make()
+    assert not path.exists()
+
+
+def test_the_model_a_run_starts_from_is_found_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = parse_recipe({"name": "small", "engine": {"model": "ref/model"}}, "test")
+    made = RunFolder.create(own, tmp_path / "run")
+    assert made.recipe.engine.model == str(tmp_path / "ref" / "model")
+    RunFolder.open(tmp_path / "run", own)  # the same recipe, in the same place
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert RunFolder.open(tmp_path / "run").recipe == made.recipe
+    with pytest.raises(RunError, match=r"another recipe: engine\.model = "):
+        RunFolder.open(tmp_path / "run", own)
+
+
 def test_evaluations_are_kept(folder):
     result = {"actor": "model", "episodes": 1, "pooled": {"payoff": [0.5]}, "opponents": {}}
     folder.write_eval("default", result)
@@ -251,8 +326,11 @@ def test_evaluations_are_kept(folder):
 @pytest.mark.parametrize("line", ["null", "[1]", "{}", '{"iteration": "1"}', "[" * 100_000])
 def test_a_line_that_is_no_row_is_named(folder, line):
     folder.metrics_path.write_text(f'{{"iteration": 1}}\n{line}\n')
-    with pytest.raises(RunError, match=r"metrics.jsonl: line 2 is .*; remove that line to go on"):
+    with pytest.raises(RunError, match=r"metrics.jsonl: line 2 is .*, and `mage train --resume .*` plays"):
         folder.metrics()
+    folder.timings_path.write_text(f'{{"iteration": 1}}\n{line}\n')
+    with pytest.raises(RunError, match=r"timings.jsonl: line 2 is .*; remove that line to go on"):
+        folder.timings()
 
 
 def test_files_of_another_kind_are_said_in_words(folder):

@@ -15,6 +15,7 @@ from small import VALUES, Notes, StopAfter, Stopped, fingerprint, small
 
 from mage.engine.local import LocalEngine
 from mage.errors import RunError
+from mage.run.evaluate import evaluate
 from mage.run.folder import RunFolder
 from mage.run.progress import Silent
 from mage.run.train import train
@@ -120,6 +121,81 @@ def test_without_a_whole_checkpoint_nothing_is_thrown_away(tmp_path):
     with pytest.raises(RunError, match=r"no checkpoint can be resumed from: .*optimizer.safetensors was cut short"):
         resume(folder)
     assert folder.metrics_path.read_bytes() == before
+
+
+METRICS = {
+    "gone": lambda lines: None,
+    "without the first": lambda lines: lines[1:],
+    "without the second": lambda lines: [lines[0], *lines[2:]],
+    "second twice": lambda lines: [*lines[:2], *lines[1:]],
+    "third damaged": lambda lines: [*lines[:2], b"{nonsense\n", *lines[3:]],
+}
+
+
+@pytest.mark.parametrize("newest", ["whole", "damaged"])
+@pytest.mark.parametrize(
+    ("harm", "rows"),
+    [("gone", 0), ("without the first", 0), ("without the second", 1), ("second twice", 2), ("third damaged", 2)],
+)
+def test_metrics_that_lost_rows_are_made_whole(harm, rows, newest, unbroken, tmp_path):
+    folder, notes = stopped(tmp_path / "run", 3, loop={"checkpoint_every": 1, "keep_checkpoints": 3}), Notes()
+    if newest == "damaged":
+        os.truncate(folder.latest_checkpoint().path / "weights.safetensors", 100)
+    left = METRICS[harm](folder.metrics_path.read_bytes().splitlines(keepends=True))
+    folder.metrics_path.unlink() if left is None else folder.metrics_path.write_bytes(b"".join(left))
+    resume(folder, notes)
+    assert notes.iterations == list(range(rows + 1, 5))
+    assert fingerprint(folder.path) == fingerprint(unbroken)
+    kept = folder.path / "metrics.damaged-1.jsonl"
+    if rows < (3 if newest == "whole" else 2):
+        assert notes.notes[0].startswith(f"metrics.jsonl has no whole row of iteration {rows + 1}: going back")
+        assert (kept.read_bytes() if kept.exists() else None) == (b"".join(left) if left else None)
+    else:  # no further back than the checkpoint that is taken anyway
+        assert not kept.exists()
+
+
+def test_going_back_further_than_any_checkpoint(unbroken, tmp_path):
+    """And stopped again on the way: later checkpoints are still there and do not count."""
+    folder, notes = stopped(tmp_path / "run", 3, loop={"checkpoint_every": 1, "keep_checkpoints": 1}), Notes()
+    folder.metrics_path.unlink()
+    with pytest.raises(Stopped):
+        resume(folder, StopAfter(1))
+    resume(folder, notes)
+    assert notes.iterations == [2, 3, 4]
+    assert fingerprint(folder.path) == fingerprint(unbroken)
+
+
+def test_a_complete_run_without_its_metrics_is_not_complete(unbroken, tmp_path):
+    shutil.copytree(unbroken, tmp_path / "run")
+    folder, notes = RunFolder.open(tmp_path / "run"), Notes()
+    folder.truncate_metrics(2)
+    resume(folder, notes)
+    assert notes.iterations == [3, 4]
+    assert fingerprint(folder.path) == fingerprint(unbroken)
+
+
+GAE = {"credit": {"advantage": "gae"}}
+
+
+@pytest.fixture(scope="module")
+def unbroken_critic(cache, tmp_path_factory):
+    folder = RunFolder.create(small(**GAE), tmp_path_factory.mktemp("critic") / "unbroken")
+    train(folder.recipe, folder, progress=Silent())
+    return folder
+
+
+def test_a_value_function_is_resumed_exactly(unbroken_critic, tmp_path):
+    folder = stopped(tmp_path / "run", 3, **GAE)
+    assert (folder.latest_checkpoint().path / "critic.safetensors").is_file()
+    resume(folder)
+    assert fingerprint(folder.path) == fingerprint(unbroken_critic.path)
+
+
+def test_a_run_with_a_value_function_is_evaluated_from_its_checkpoint(unbroken_critic, tmp_path):
+    shutil.copytree(unbroken_critic.path, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "model")
+    one, other = evaluate(unbroken_critic.path), evaluate(tmp_path / "run")
+    assert (one.iteration, one.pooled) == (other.iteration, other.pooled)
 
 
 def test_a_complete_run_is_left_alone_and_says_so(unbroken):

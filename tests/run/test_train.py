@@ -22,8 +22,9 @@ from mage.play.records import EpisodeRecord, StopReason, Task, Trial, Turn
 from mage.run import train as train_module
 from mage.run.arena import make_arena
 from mage.run.folder import RunFolder
+from mage.run.model_folder import save_model
 from mage.run.progress import Silent
-from mage.run.train import save_model, train
+from mage.run.train import train
 from mage.run.trial_file import TrialFile
 from mage.run.update import means, minibatches
 
@@ -168,9 +169,9 @@ def test_failing_groups_are_dropped_and_counted(broken, tmp_path, caplog):
     for row in folder.metrics():
         assert (row["dropped_groups"], row["trials"]) == (2, 16)
         assert set(row["payoff_by_opponent"]) == {"aggressive", "intermediate"}
-        assert row["drop_reasons"] == ["member 0: RuntimeError: out of order"]
+        assert ["RuntimeError: out of order" in reason for reason in row["drop_reasons"]] == [True]
     assert len(TrialFile(folder.trials_file(2)).read()) == 16
-    assert "out of order; played again" in caplog.text
+    assert "played again" in caplog.text
 
 
 def test_a_failure_that_passes_changes_nothing(broken, unbroken, tmp_path):
@@ -333,9 +334,39 @@ def test_an_iteration_without_a_response_teaches_nothing():
         minibatches(given, credit(given.trials), Coefficients(), 1)
 
 
-def test_a_complete_run_that_lost_its_model_gets_it_back(unbroken, tmp_path):
+@pytest.mark.parametrize("harm", ["lost", "emptied", "cut short", "other bytes", "without a seal"])
+def test_a_complete_run_whose_model_was_harmed_gets_it_back(harm, unbroken, tmp_path):
     shutil.copytree(unbroken, tmp_path / "run")
-    folder = RunFolder.open(tmp_path / "run")
-    shutil.rmtree(folder.model_path)
-    train(folder.recipe, folder, resume=True, progress=Silent())
+    folder, notes = RunFolder.open(tmp_path / "run"), Notes()
+    weights = folder.model_path / "model.safetensors"
+    if harm in ("lost", "emptied"):
+        shutil.rmtree(folder.model_path)
+        folder.model_path.mkdir() if harm == "emptied" else None
+    elif harm == "without a seal":
+        (folder.model_path / "seal.json").unlink()
+    else:
+        whole = weights.read_bytes()
+        weights.write_bytes(whole[:100] if harm == "cut short" else whole[:-1] + b"!")
+    train(folder.recipe, folder, resume=True, progress=notes)
     assert fingerprint(folder.path) == fingerprint(unbroken)
+    assert notes.notes[-1].startswith("the model was written again from the last checkpoint: in model, ")
+
+
+def test_a_link_in_place_of_the_model_gives_way(unbroken, tmp_path):
+    elsewhere, recipe = tmp_path / "elsewhere", small(loop={"iterations": 1})
+    elsewhere.mkdir()
+    (elsewhere / "thesis.txt").write_text("mine")
+    folder = RunFolder.create(recipe, tmp_path / "run")
+    folder.model_path.symlink_to(elsewhere)
+    train(recipe, folder, progress=Silent())
+    assert folder.latest_checkpoint().iteration == 1
+    assert (folder.model_path / "config.json").is_file()
+    assert not folder.model_path.is_symlink()
+    assert [path.name for path in elsewhere.iterdir()] == ["thesis.txt"]
+
+
+def test_who_comes_second_is_refused_before_the_arena_is_made(monkeypatch, tmp_path):
+    monkeypatch.setattr(train_module, "make_arena", lambda recipe: pytest.fail("without the lock"))
+    folder = RunFolder.create(small(), tmp_path / "run")
+    with RunFolder.open(folder.path).lock(), pytest.raises(RunError, match="in use by process"):
+        train(folder.recipe, folder, progress=Silent())

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from fake_runs import eval_result, metrics_row
@@ -48,6 +50,19 @@ def test_adaptation_shows_the_payoffs_it_was_given():
         "adaptive optimum 0.2423",
         "opponent known 0.2778",
     }
+
+
+def test_nothing_is_written_on_the_data_or_on_other_words():
+    runs = [eval_result() | {"label": f"method number {number}"} for number in range(4)]
+    low = {"payoff": [-9.0, -9.0, -9.0], "interval": [None, None, None]}  # so that the exact values lie close together
+    runs[0] = runs[0] | {"pooled": runs[0]["pooled"] | low}
+    figure = adaptation_figure(runs)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
+    labels = sorted((text.get_window_extent() for text in axes.texts), key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 + 1 for below, above in pairwise(labels))
+    assert labels[-1].y1 <= figure.bbox.y1
 
 
 def test_svg_is_themed_small_and_the_same_each_time():

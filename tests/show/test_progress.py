@@ -7,7 +7,7 @@ from rich.console import Console
 
 from mage.run.folder import RunFolder
 from mage.run.progress import Silent
-from mage.show.live import RichProgress, sparkline
+from mage.show.live import RichProgress, payoff_table, sparkline
 from mage.show.progress import JsonProgress, PlainProgress, Rate, choose_progress
 
 
@@ -71,6 +71,28 @@ def test_the_live_display_shows_what_matters(folder):
     payoff = metrics_row(40, 100)["payoff"][2]
     assert f"{payoff:.3f} ± 0.059" in shown
     assert f"{payoff:.3f} ± 0.098" in shown  # of the first opponent, which has the pooled payoff
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("episodes", [3, 10])
+def test_each_opponent_has_one_line_with_whole_numbers(width, episodes):
+    row = metrics_row(40, 100)
+    names = ["conservative", "rps_bots:LEANING:throws=scissors,share=0.8"]
+    row |= {
+        "payoff": [-0.25] * episodes,
+        "payoff_sem": [0.03] * episodes,
+        "payoff_by_opponent": dict.fromkeys(names, [-0.125] * episodes),
+        "payoff_sem_by_opponent": dict.fromkeys(names, [0.05] * episodes),
+    }
+    console = Console(file=io.StringIO(), width=width)
+    console.print(payoff_table(row, width))
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 4
+    assert all(len(line) <= width for line in lines)
+    assert "rps_bots:LEANING" in lines[2]
+    assert lines[1].count("-0.125 ± 0.098" if episodes == 3 else "-0.125") == lines[0].count("episode")
+    assert "episode 1 " in lines[0]
+    assert f"episode {episodes}" in lines[0]
 
 
 def test_the_display_fits_where_it_is_shown():

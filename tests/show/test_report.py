@@ -1,14 +1,17 @@
 import re
 from html.parser import HTMLParser
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fake_runs import eval_result, fake_recipe, metrics_row, timings_row
 
+from mage.errors import RunError
 from mage.play.records import EpisodeRecord, StopReason, Task, Trial, Turn
 from mage.run.folder import RunFolder
 from mage.run.trial_file import TrialFile
 from mage.show.report import render_report, write_report
-from mage.show.trial_view import MOST_TRIALS, choose, view_trials
+from mage.show.trial_view import MOST_TRIALS, choose, spaced_as_in, view_trials
 
 EVIL = '<script>alert("1")</script><img src=x onerror=alert(2)>'
 VOID = {"meta", "input", "br", "img", "link", "hr"}
@@ -102,6 +105,97 @@ def test_what_a_model_wrote_is_never_markup(tmp_path, texts):
     assert page.loads == []
     assert "&lt;script&gt;alert" in text
     assert text.count(EVIL) == 0
+
+
+def damaged(key, value, *, of="pooled"):
+    result = eval_result()
+    part = result if of is None else result[of]
+    if value is None:
+        del part[key]
+    else:
+        part[key] = value
+    return result
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (damaged("units", None, of=None), "units is missing"),
+        (damaged("shuffle_remarks", None, of=None), "shuffle_remarks is missing"),
+        (damaged("pooled", "x", of=None), "pooled = 'x': should be"),
+        (damaged("limits", {}, of=None), "limits.non_adaptive is missing"),
+        (damaged("adaptive", "x", of="limits"), "limits.adaptive = 'x': should be a valid number"),
+        (damaged("adaptive_by_episodes", [0.1], of="limits"), "limits: adaptive_by_episodes should have 3 entries"),
+        (damaged("payoff", "x"), "pooled.payoff = 'x': should be a valid list"),
+        (damaged("payoff", ["x", 1, 2]), "pooled.payoff.0 = 'x': should be a valid number"),
+        (damaged("payoff", []), "pooled: payoff has 0 entries; expected 3, one an episode"),
+        (damaged("interval", [[0, 1], None, [0]]), "pooled.interval.2.1 is missing"),
+        (damaged("opponents", {}, of=None), "opponents = {}"),
+        (damaged("episodes", "3", of=None), "episodes = '3': should be a valid integer"),
+    ],
+)
+def test_a_damaged_evaluation_is_named_with_its_key(result, words, tmp_path):
+    folder = RunFolder.create(fake_recipe(), tmp_path / "run")
+    folder.write_eval("held_out", result)
+    with pytest.raises(RunError, match=f"held_out.json: {words}"):
+        render_report(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"payoff": "x"}, "metrics.jsonl: line 2: payoff = 'x': should be a valid list"),
+        ({"payoff": [0.1]}, "metrics.jsonl: line 2: payoff has 1 entries; expected 3"),
+        ({"entropy": [1]}, "metrics.jsonl: line 2: entropy = .1.: should be a valid number"),
+        ({"trials": None}, "metrics.jsonl: line 2: trials = None: should be a valid integer"),
+    ],
+)
+def test_a_damaged_row_of_metrics_is_named_with_its_key(change, words, tmp_path):
+    folder = RunFolder.create(fake_recipe(), tmp_path / "run")
+    folder.append_metrics(metrics_row(1, 2))
+    folder.append_metrics(metrics_row(2, 2) | change)
+    with pytest.raises(RunError, match=words):
+        render_report(folder)
+
+
+def test_a_damaged_row_of_timings_is_named_with_its_key(tmp_path):
+    folder = RunFolder.create(fake_recipe(), tmp_path / "run")
+    folder.append_timings(timings_row(1) | {"seconds": None})
+    with pytest.raises(RunError, match=r"timings.jsonl: line 1: seconds = None: should be a valid number; remove that"):
+        render_report(folder)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"a": [1]}, "column 'trial' is missing, not int32"),
+        ({"trial": ["x"]}, "column 'trial' is string, not int32"),
+    ],
+)
+def test_a_parquet_file_of_something_else_is_named(table, words, tmp_path):
+    folder = RunFolder.create(fake_recipe(), tmp_path / "run")
+    pq.write_table(pa.table(table), folder.trials_file(1))
+    with pytest.raises(RunError, match=f"iteration_000001.parquet: not trials of a run: {words}"):
+        render_report(folder)
+
+
+def test_words_keep_their_spaces():
+    assert spaced_as_in("a  b", ["a", " ", " b"]) == ["a", " ", " b"]  # a tokenizer that keeps them
+    assert spaced_as_in("ab c", ["x", "ab", "c"]) == ["x", "ab", " c"]  # what is not there is left as it is
+    assert "".join(spaced_as_in("<remark> bet Q\n</remark>", ["<remark>", "bet", "Q", "</remark>"])) == (
+        "<remark> bet Q\n</remark>"
+    )
+
+
+def test_two_results_that_show_the_same_are_one_line(full_run, tmp_path):
+    folder = RunFolder.create(fake_recipe(), tmp_path / "run")
+    folder.write_eval("default", eval_result())
+    folder.write_eval("seed_3", eval_result())
+    folder.append_metrics(metrics_row(1, 1))
+    text = render_report(folder)
+    assert "2 runs" not in text
+    assert "Shading: from the lowest payoff" in text
+    assert "Exact values are those of an agent that knows this pool" in text
 
 
 def test_an_empty_run_has_a_page_too(tmp_path):

@@ -96,7 +96,7 @@ def test_an_agent_is_met_with_its_own_memory():
     score = agent_series(typist)
     assert len(score.rewards) == 3
     assert "Your card is" in typist.text  # sentences for the person, though the agent reads the compact dialect
-    assert "End of episode 3" in typist.text
+    assert [typist.text.count(f"Episode {number} of 3") for number in (1, 2, 3)] == [1, 1, 1]
     assert "It noted after episode 2:" in typist.text
     assert "It noted after episode 3:" not in typist.text
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from mage.chance import Dice
-from mage.errors import MageError
+from mage.errors import MageError, told
 from mage.play.records import Restart, Result, Trial
 
 T = TypeVar("T")
@@ -86,6 +86,8 @@ class _ScriptedDice:
         if self._next == len(self._cells):
             self._cells.append((0.0, 1.0))
         low, high = self._cells[self._next]
+        if not all(weight >= 0 for weight in weights):
+            raise MageError(f"the {self._kind} of episode {self._episode + 1} has probabilities {list(weights)}")
         total, edge = sum(weights), 0.0
         possible: list[tuple[int, float, float]] = []
         for index, weight in enumerate(weights):
@@ -117,7 +119,7 @@ async def enumerate_trials(play: Callable[[DiceFactory], Awaitable[T]], *, limit
 
     Raises:
         NotEnumerableError: More trials than `limit`, or something draws from a generator of its own.
-        MageError: A trial did not repeat its earlier picks.
+        MageError: A trial failed, or did not repeat its earlier picks.
 
     Example: a coin and then a die give 12 trials of probability 1/12.
     """
@@ -142,7 +144,10 @@ async def enumerate_trials(play: Callable[[DiceFactory], Awaitable[T]], *, limit
         async with asyncio.TaskGroup() as group:
             split((), ())
     except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+        first = failures.exceptions[0]
+        if isinstance(first, MageError):
+            raise first from None
+        raise MageError(f"a trial failed: {told(first)}") from first
     return [done[script] for script in sorted(done)]
 
 

@@ -123,7 +123,8 @@ def exact_limits(
         max_beliefs: Bound on beliefs that are possible before an episode.
 
     Raises:
-        MageError: The tree or the set of beliefs is too large, or an opponent has no `policy`.
+        MageError: The tree or the set of beliefs is too large, an opponent has no `policy`, probabilities do not sum
+            to 1 or returns are not finite.
     """
     if not isinstance(game, TreeGame):
         raise GameError(f"game {game.name!r} has no tree that can be walked: it has no exact values")

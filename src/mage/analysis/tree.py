@@ -17,6 +17,7 @@ import numpy.typing as npt
 from mage.errors import GameError
 from mage.play.game import CHANCE, TERMINAL, PolicyOpponent, State, TreeGame
 from mage.play.records import Restart
+from mage.play.soundness import check_chance, check_mixture, check_returns
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -51,7 +52,9 @@ class Types:
         """(action, its probability under each type) where the opponent moves."""
         mixed: dict[int, Floats] = {}
         for index, opponent in enumerate(self.opponents):
-            for action, probability in opponent.policy(state):
+            mixture = opponent.policy(state)
+            check_mixture(opponent.name, state, mixture)
+            for action, probability in mixture:
                 mixed.setdefault(action, np.zeros(len(self.opponents)))[index] += probability
         for action, probabilities in mixed.items():
             yield action, probabilities[self.opponent]
@@ -60,7 +63,9 @@ class Types:
 def hidden_types(
     game: TreeGame, opponents: Sequence[PolicyOpponent], weights: Floats, restart: Restart, max_positions: int
 ) -> Types:
-    """All (opponent) or, under `replay`, (opponent, deal) pairs. Raises GameError if the tree is larger than allowed.
+    """All (opponent) or, under `replay`, (opponent, deal) pairs.
+
+    Raises GameError if the tree is larger than allowed, or its chance has no probabilities that sum to 1.
 
     A deal is a cell of the numbers that dice draw: the k-th chance node takes the outcome whose share of [0, 1) holds
     the k-th number, so cells end wherever any k-th chance node changes its outcome.
@@ -91,6 +96,7 @@ def _borders(game: TreeGame, max_positions: int) -> list[list[float]]:
         if state.player == TERMINAL:
             continue
         if state.player == CHANCE:
+            check_chance(game.name, state)
             if drawn == len(found):
                 found.append({0.0, 1.0})
             found[drawn].update(itertools.accumulate(state.chance[:-1]))
@@ -172,7 +178,8 @@ class InformationTree:
 def information_tree(game: TreeGame, types: Types, seat: int, max_positions: int) -> InformationTree:
     """The tree of what `seat` can see: `show` at its decisions, `outcome` at the end, and its own past.
 
-    Raises GameError if more than `max_positions` positions can be reached.
+    Raises GameError if more than `max_positions` positions can be reached, and for chance or opponents whose
+    probabilities do not sum to 1 and returns that are not finite.
     """
     branches = [[Particle(game.root(), np.ones(len(types.prior)), 0)]]
     layers: list[Layer] = []
@@ -219,11 +226,14 @@ def _look(
         positions += 1
         _check_size(game, positions, max_positions)
         if state.player == TERMINAL:
+            check_returns(game.name, state)
             seen.setdefault((True, game.outcome(state, seat)), []).append(particle)
         elif state.player == seat:
             seen.setdefault((False, game.show(state, seat)), []).append(particle)
         else:
             at_chance = state.player == CHANCE
+            if at_chance:
+                check_chance(game.name, state)
             moves = types.chance(state, drawn) if at_chance else types.policy(state)
             for action, probability in moves:
                 after = reach * probability

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mage.commands.recipes import load_recipe
+from mage.commands.recipes import load_recipe, recipe_path, shipped_recipes
 from mage.errors import RunError
 from mage.run.files import Row, encode
 from mage.run.folder import RunFolder
+from mage.show.width import wide_console
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 LONGEST_NAME = 200
+NARROW_NAME = 12
+"""To how many columns the names of opponents may be folded."""
 
 
 def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) -> None:
@@ -62,8 +66,8 @@ def eval_name(options: Row, recipe: str | None = None) -> str:
     >>> eval_name({"held_out": True, "temperature": 0.7, "actor": "model"})
     'held_out-temperature_0.7'
     """
-    parts = [Path(recipe).stem] if recipe else []
-    parts += ["random"] if options.get("actor") == "random" else []
+    parts = [f"recipe_{_recipe_name(recipe)}"] if recipe else []
+    parts += ["actor_random"] if options.get("actor") == "random" else []
     parts += [name for name in ("held_out", "shuffle_remarks") if options.get(name)]
     parts += [_file_name(opponent) for opponent in options.get("opponents") or ()]
     exact = options.get("exact")
@@ -71,41 +75,71 @@ def eval_name(options: Row, recipe: str | None = None) -> str:
     parts += [f"{name}_{options[name]}" for name in ("temperature", "trials", "seed") if options.get(name) is not None]
     name = "-".join(parts) or "default"
     if len(name.encode()) > LONGEST_NAME:  # file systems refuse more than 255 bytes
-        name = f"{name[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        name = f"{name[:80]}-{_digest(name, 16)}"
     return name
 
 
 def show_eval(result: Row) -> None:
     """The table, in the terminal or as text."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    console.print(eval_table(result))
+    console = wide_console()
+    for table in eval_tables(result, console.width):
+        console.print(table)
     how = "exact" if result["kind"] == "exact" else "sampled, 95% intervals"
     why = f" (not exact: {result['why_not_exact']})" if result.get("why_not_exact") else ""
-    more = f"{result['units']}, {how}{why}; temperature {result['temperature']}, {result['seconds']:.1f} s"
+    more = f"{result['units']}, {how}{why}; trials in all: {result['pooled']['trials']:,}; "
+    more += f"temperature {result['temperature']}, {result['seconds']:.1f} s"
     console.print(more, style="dim", markup=False)
+    if result.get("limits"):
+        console.print("exact values are those of an agent that knows this pool", style="dim")
 
 
-def eval_table(result: Row) -> Table:
-    """Payoff by episode with its interval, per opponent and pooled, beside the exact values."""
+def eval_tables(result: Row, width: int) -> list[Table]:
+    """Payoff by episode per opponent and pooled, beside the exact values, in `width` columns: no number is ever cut.
+
+    Where it is narrow names are folded, trials and results are left out in this order, and episodes go on in a table
+    below.
+    """
+    count = result["episodes"]
+    for more in (("shares", "trials"), ("shares",), ()):
+        table = _eval_table(result, range(count), more)
+        if _narrowest(table) <= width:
+            return [table]
+    each = count
+    while each > 1 and _narrowest(_eval_table(result, range(each), ())) > width:
+        each -= 1
+    return [_eval_table(result, range(first, min(first + each, count)), ()) for first in range(0, count, each)]
+
+
+def _narrowest(table: Table) -> int:
+    """Least width of a table: numbers whole, names folded."""
+    texts = ["\n".join(map(str, (column.header, *column.cells))) for column in table.columns[1:]]
+    return sum(width + 2 for width in (NARROW_NAME, *(max(map(len, text.splitlines())) for text in texts)))
+
+
+def _eval_table(result: Row, episodes: range, more: Sequence[str]) -> Table:
+    """The table of some episodes, with the columns `shares` and `trials` if they are among `more`."""
     from rich.table import Table
     from rich.text import Text
 
     exact = result["kind"] == "exact"
-    table = Table(title="payoff by episode", title_justify="left", header_style="dim", box=None, padding=(0, 2))
-    table.add_column("opponent", no_wrap=True)
-    for episode in range(result["episodes"]):
+    table = Table(title="payoff by episode", title_justify="left", header_style="dim", box=None, padding=(0, 1))
+    table.add_column("opponent", overflow="fold", min_width=NARROW_NAME)
+    for episode in episodes:
         table.add_column(f"episode {episode + 1}", justify="right", no_wrap=True)
-    table.add_column("last: won/drawn/lost", justify="right", no_wrap=True)
-    table.add_column("trials", justify="right")
+    if "shares" in more:
+        table.add_column("last episode:\nwon/drawn/lost", justify="right", no_wrap=True)
+    if "trials" in more:
+        table.add_column("trials", justify="right", no_wrap=True)
+
+    def add(name: str, payoffs: Sequence[str], shares: str, trials: str, style: str | None = None) -> None:
+        chosen = {"shares": shares, "trials": trials}
+        table.add_row(Text(name), *(payoffs[n] for n in episodes), *(chosen[key] for key in more), style=style)
+
     for name, row in result["opponents"].items():
-        label = Text(name + (" (held out)" if row["held_out"] else ""))
-        table.add_row(label, *_payoffs(row, exact), _shares(row), f"{row['trials']:,}")
+        held_out = " (held out)" if row["held_out"] else ""
+        add(name + held_out, list(_payoffs(row, exact)), _shares(row), f"{row['trials']:,}")
     pooled = result["pooled"]
-    table.add_row("all", *_payoffs(pooled, exact), _shares(pooled), f"{pooled['trials']:,}", style="bold")
+    add("all", list(_payoffs(pooled, exact)), _shares(pooled), f"{pooled['trials']:,}", "bold")
     limits = result.get("limits")
     if limits:
         count = result["episodes"]
@@ -115,7 +149,7 @@ def eval_table(result: Row) -> Table:
             ("adaptive optimum", limits["adaptive_by_episodes"]),
             ("opponent known", [limits["known"]] * count),
         ):
-            table.add_row(limit, *(f"{value:z.4f}" for value in values), "", "exact", style="cyan")
+            add(limit, [f"{value:z.4f}" for value in values], "", "exact", "cyan")
     return table
 
 
@@ -134,5 +168,23 @@ def _shares(row: Row) -> str:
     return "/".join("–" if share is None else f"{share:.0%}" for share in shares)
 
 
+def _recipe_name(recipe: str) -> str:
+    """The name of a shipped recipe; of any other file, its name and a digest of where it lies."""
+    path = recipe_path(recipe).resolve()
+    if path in (shipped.resolve() for shipped in shipped_recipes().values()):
+        return path.stem
+    return f"{_plain(path.stem)}_{_digest(str(path))}"
+
+
 def _file_name(opponent: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in opponent)
+    """The opponent in letters, digits and underscores, with a digest of it where others have become underscores."""
+    plain = _plain(opponent)
+    return plain if plain == opponent else f"{plain}_{_digest(opponent)}"
+
+
+def _plain(text: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in text)
+
+
+def _digest(text: str, length: int = 8) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:length]

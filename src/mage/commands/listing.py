@@ -85,17 +85,18 @@ def _methods() -> list[Row]:
 
 
 def _show(rows: list[Row]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2), header_style="dim")
+    from mage.show.width import wide_console
+
+    table = Table(box=None, padding=(0, 1), header_style="dim")
     columns = [key for key in rows[0] if key not in ("path", "defaults")] if rows else []
     for column in columns:
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(row[column])) for column in columns))
-    Console(highlight=False).print(table)
+    wide_console().print(table)
 
 
 def _cell(value: object) -> str:

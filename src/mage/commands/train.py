@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ def train_command(
 def _train(folder: RunFolder, *, resume: bool, json: bool) -> None:
     from mage.run.train import train
 
+    run = shlex.quote(str(folder.path))
     try:
         train(folder.recipe, folder, resume=resume, progress=choose_progress(json=json))
     except MageError:
@@ -40,7 +42,7 @@ def _train(folder: RunFolder, *, resume: bool, json: bool) -> None:
             folder.discard_unused()
         raise
     except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; go on with: mage train --resume {folder.path}\n")
+        sys.stderr.write(f"stopped; go on with: mage train --resume {run}\n")
         raise
     if not json:
-        sys.stdout.write(f"{folder.path}\nnext: mage eval {folder.path} && mage report {folder.path}\n")
+        sys.stdout.write(f"{folder.path}\nnext: mage eval {run} && mage report {run}\n")

@@ -168,7 +168,10 @@ def one_thread() -> Iterator[None]:
 
 
 def open_model(folder: Path) -> tuple[Any, Any]:
-    """Model (float32) and tokenizer of a Transformers folder; only safetensors are read, never pickled weights."""
+    """Model (float32) and tokenizer of a Transformers folder; only safetensors are read, never pickled weights.
+
+    Raises EngineError where there is none, where it does not open, and where weights and config are of two models.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     _hide_progress_bars()
@@ -177,13 +180,22 @@ def open_model(folder: Path) -> tuple[Any, Any]:
     if not list(folder.glob("*.safetensors")):
         raise EngineError(f"{folder}: no safetensors file; weights in other formats are not loaded")
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, local_files_only=True, attn_implementation="sdpa"
+        opened: Any = AutoModelForCausalLM.from_pretrained(
+            folder,
+            use_safetensors=True,
+            dtype=torch.float32,
+            local_files_only=True,
+            attn_implementation="sdpa",
+            output_loading_info=True,
         )
+        model, loaded = opened
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except Exception as error:  # Transformers raises what it likes where a config makes no sense
         reason = " ".join(str(error).split())  # in one line
         raise EngineError(f"{folder}: cannot be opened as a Transformers model ({reason})") from None
+    for kind in ("missing", "unexpected"):  # Transformers would fill up with random weights, or drop some
+        if names := sorted(loaded[f"{kind}_keys"]):
+            raise EngineError(f"{folder}: the weights are not those of its config.json: {names[0]} is {kind}")
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # out of the mapped file: sums depend in the last bit on alignment
     return model, tokenizer

@@ -99,3 +99,19 @@ def cross_entropy_loss(model: Predicted, batch: TokenBatch) -> tuple[torch.Tenso
     """Sum over tokens of −weight · log π(token); and the sum of entropies."""
     loss = -((batch.gain + batch.loss) * model.logprobs).sum()
     return loss, {"entropy": (model.entropies() * batch.copies).sum().detach()}
+
+
+def unbounded(model: Predicted, batch: TokenBatch) -> str:
+    """What makes a loss of these tokens not finite, in words that name the keys to look at."""
+    if not model.logprobs.isfinite().all():
+        return "the model's own log-probabilities are not finite, its weights have run away; lower optim.lr"
+    if not (batch.gain + batch.loss).isfinite().all():
+        return "an advantage is not finite; look at the game's returns and the scales in credit"
+    if not (batch.entropy + batch.kl).isfinite().all():
+        return "a coefficient of optim.entropy or optim.kl is not finite"
+    gap = float((model.logprobs.detach() - batch.old_logprobs).abs().max())
+    return (
+        f"log-probabilities are up to {gap:.3g} from those at sampling, advantages up to "
+        f"{float(torch.maximum(batch.gain, -batch.loss).max()):.3g}, which overflows; lower optim.lr or what scales "
+        "the loss: credit.reward_scale, penalties, optim.entropy, optim.kl"
+    )

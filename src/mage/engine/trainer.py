@@ -11,7 +11,7 @@ import torch
 
 from mage.engine.base import AdamParams, Datum, Floats, LossConfig
 from mage.engine.forest import Forest, Packed, States, pack
-from mage.engine.loss import Predicted, cross_entropy_loss, divergence, policy_loss, value_loss
+from mage.engine.loss import Predicted, cross_entropy_loss, divergence, policy_loss, unbounded, value_loss
 from mage.errors import EngineError
 
 
@@ -90,8 +90,7 @@ class Trainer:
             bad = data[part.source[_first_bad(model.logprobs)]]
             self.optimizer.zero_grad()  # what micro-batches before this one left is no gradient of the whole
             raise EngineError(
-                f"the loss is {total.item()}: the weights have run away; lower optim.lr or optim.grad_clip, or raise "
-                f"optim.kl_action; first bad sequence: {bad.tokens.tolist()}"
+                f"the loss is {total.item()}: {unbounded(model, batch)}; first bad sequence: {bad.tokens.tolist()}"
             )
         objective = total / sampled
         if states is not None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from mage.errors import MageError
+from mage.errors import MageError, told
 from mage.play.records import Task, Trial
 
 log = logging.getLogger(__name__)
@@ -59,8 +59,8 @@ async def collect(
     """Play `group_size` trials of each task, all at the same time, and keep them in groups.
 
     A trial that fails is played again whole, with its own seed, up to `retries` times; then its group is dropped with
-    the reason. A MageError is a mistake of the user and ends everything, and so does cancellation: the trials under
-    way are cancelled and waited for.
+    the reason. The first failure is logged with its traceback, the others are counted. A MageError is a mistake of the
+    user and ends everything, and so does cancellation: the trials under way are cancelled and waited for.
 
     play: `(task, member) -> trial`, a coroutine function. concurrency: most trials under way at once (None: all).
 
@@ -69,10 +69,11 @@ async def collect(
     jobs = [(task, member) for task in tasks for member in range(group_size)]
     results: list[Trial | str] = [""] * len(jobs)
     waiting = iter(enumerate(jobs))
+    failures = _Failures()
 
     async def lane() -> None:
         for index, (task, member) in waiting:
-            results[index] = await _trial_or_reason(task, member, play, retries)
+            results[index] = await _trial_or_reason(task, member, play, retries, failures)
 
     lanes = [asyncio.ensure_future(lane()) for _ in range(min(concurrency or len(jobs), len(jobs)))]
     try:
@@ -82,18 +83,36 @@ async def collect(
             running.cancel()
         await asyncio.gather(*lanes, return_exceptions=True)
         raise
+    failures.log_others()
     return _grouped(tasks, group_size, results)
 
 
-async def _trial_or_reason(task: Task, member: int, play: Play, retries: int) -> Trial | str:
+class _Failures:
+    """Logs the first failure of many whole, so that one mistake does not fill a screen, and counts the others."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def log(self, task: Task, reason: str, error: Exception, *, again: bool) -> None:
+        self._count += 1
+        if self._count == 1:
+            log.warning("group %d, %s; %s", task.group, reason, "played again" if again else "dropped", exc_info=error)
+
+    def log_others(self) -> None:
+        if self._count > 1:
+            log.warning("%d more tries failed in the same round of play", self._count - 1)
+
+
+async def _trial_or_reason(task: Task, member: int, play: Play, retries: int, failures: _Failures) -> Trial | str:
     for left in range(retries, -1, -1):
         try:
             return await play(task, member)
         except MageError:
             raise
         except Exception as error:  # whatever a world or a server raises: seen, counted, never a zero reward
-            reason = f"member {member}: {type(error).__name__}: {error}"
-            log.warning("group %d, %s; %s", task.group, reason, "played again" if left else "dropped", exc_info=error)
+            whom = f" against {task.opponent}" if task.opponent else ""
+            reason = f"member {member}{whom}: {told(error)}"
+            failures.log(task, reason, error, again=left > 0)
     return reason
 
 

@@ -14,6 +14,7 @@ from mage.play.game import Episode, Game, Opponent, State, TreeGame
 from mage.play.memory import GivenRemark, Memory, Past
 from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial
 from mage.play.scribe import Scribe
+from mage.play.soundness import is_number
 from mage.play.templates import Prompts, Series, make_prompts
 
 DiceKind = Literal["deal", "opponent"]
@@ -81,7 +82,8 @@ async def play_trial(
 
     prompts: default: those of the game's dialect. dice: default: `task_dice(task)`.
     given_remark: decides which remark is carried instead of the one written (evaluation only).
-    Raises GameError if task, game and memory do not fit together, and what game, opponent or model raise.
+    Raises GameError if task, game and memory do not fit together or the opponent's choice is not legal, ValueError if
+    the game has no legal action or no finite return, and what game, opponent or model raise.
     """
     _check(task, game, opponent, memory, given_remark)
     prompts = prompts or make_prompts(game.dialect)
@@ -139,9 +141,14 @@ async def _play_episode(
     while (mover := episode.seat) is not None:
         if mover != seat:
             state = tree.state
-            await episode.step(game.action_name(state, await opponent.act(state, rolls)))
+            chosen = await opponent.act(state, rolls)
+            if chosen not in state.actions:
+                raise _not_legal(game, opponent, state, chosen)
+            await episode.step(game.action_name(state, chosen))
             continue
         view, legal = episode.observe(seat), episode.legal()
+        if not legal:
+            raise ValueError(f"game {game.name!r} has seat {seat} move where no action is legal; it was shown {view!r}")
         if asked_again:
             text = prompts.illegal(said, view, legal)
         elif len(scribe.turns) == first:
@@ -166,8 +173,17 @@ async def _play_episode(
             await episode.forfeit(seat)
             break
     reward = episode.returns()[seat]
+    if not is_number(reward):
+        raise ValueError(f"game {game.name!r}: the return of seat {seat} is {reward!r}; expected a finite number")
     result: Result = "won" if reward > 0 else "drawn" if reward == 0 and game.seats > 1 else "lost"
     return scribe.close_episode(reward, result, episode.outcome(seat), forfeited, len(scribe.turns) - first)
+
+
+def _not_legal(game: TreeGame, opponent: Opponent, state: State, chosen: object) -> GameError:
+    legal = ", ".join(f"{action} ({game.action_name(state, action)})" for action in state.actions)
+    return GameError(
+        f"opponent {opponent.name!r} chose {chosen!r} after history {state.history}, which is not legal; legal: {legal}"
+    )
 
 
 async def _reflect(scribe: Scribe, ask: str, facts: Facts) -> str:

@@ -1,7 +1,7 @@
 """The tiny base: a model that speaks the form of answers and reports true facts, and has no skill at the game.
 
 It is warmed up by supervised steps on uniformly random legal play and on remarks that state true, randomly chosen facts
-of the episode just played. Built once per vocabulary and shape, kept in the cache, rebuilt bit-identically.
+of the episode just played. Built once for what it reads and for its shape, kept in the cache, rebuilt bit-identically.
 """
 
 from __future__ import annotations
@@ -18,24 +18,28 @@ import numpy as np
 
 from mage.cache import cache_folder
 from mage.chance import derive
-from mage.engine.base import AdamParams, LossConfig
-from mage.engine.local import LocalEngine, one_thread, open_model
+from mage.engine.base import AdamParams, LossConfig, Renderer
+from mage.engine.local import LocalEngine, one_thread
+from mage.engine.render import ChatRenderer
 from mage.engine.tiny import tiny_model, tiny_tokenizer
-from mage.errors import EngineError
+from mage.errors import MageError
 from mage.learn.data import Coefficients, training_data
 from mage.play.actors import RandomActor
 from mage.play.collect import collect
 from mage.play.game import Game
-from mage.play.games import make_game
 from mage.play.opponents.population import draw_tasks
+from mage.play.records import Trial
 from mage.play.templates import compact_words
 from mage.recipe import PopulationSection, Recipe, Share
-from mage.run.arena import make_arena
+from mage.run.arena import Arena, make_arena
 from mage.run.files import remove, writing
+from mage.run.seal import damage, seal
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the warm-up changes, so that older bases in the cache are not taken for new ones."""
 GROUPS, LR, LR_END = 128, 3e-3, 3e-4
+KNOWN_BY = 32
+"""Trials of random play by which the cache knows what a base would be trained on."""
 EPISODE_WORDS = 10
 """Words `ep1` to `ep10` at least are in the vocabulary, so that a base serves trials of other lengths."""
 
@@ -47,8 +51,10 @@ def tiny_base(recipe: Recipe) -> Path:
     key = hashlib.sha256(json.dumps(_identity(recipe), sort_keys=True).encode()).hexdigest()[:16]
     parent = cache_folder() / "tiny"
     folder = parent / f"{recipe.game.name}-{key}"
-    if not _whole(folder):
-        remove(folder)
+    wrong = damage(folder) if folder.exists() else ""
+    if wrong is not None:
+        if wrong:
+            log.warning("%s was damaged and is built anew: %s", folder, wrong)
         with writing(parent):
             parent.mkdir(parents=True, exist_ok=True)
             part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
@@ -57,24 +63,13 @@ def tiny_base(recipe: Recipe) -> Path:
                 engine = asyncio.run(build_tiny_base(recipe))
             with writing(folder):
                 engine.save_model(part)
-            if not (folder / "config.json").is_file():  # it may be there: another process was faster
-                remove(folder)
-                part.replace(folder)
+                seal(part)
+                if damage(folder):  # else another process was faster
+                    remove(folder)
+                    part.replace(folder)
         finally:
             remove(part)
     return folder
-
-
-def _whole(folder: Path) -> bool:
-    """Whether a model is there that opens: what is in the cache may have been cut short or damaged."""
-    if not (folder / "config.json").is_file():
-        return False
-    try:
-        open_model(folder)
-    except EngineError as error:
-        log.warning("built anew: %s", error)
-        return False
-    return True
 
 
 def starting_model(recipe: Recipe) -> Path:
@@ -88,12 +83,18 @@ def _words(recipe: Recipe, game: Game) -> list[str]:
 
 
 def _identity(recipe: Recipe) -> dict[str, Any]:
-    """Everything that the base depends on."""
+    """Everything that the base depends on; what its games say is known by the first trials it would see."""
     engine, trial = recipe.engine, recipe.trial
+    arena = make_arena(_random_play(recipe))
+    words = _words(recipe, arena.game)
+    actor = _random_actor(ChatRenderer(tiny_tokenizer(words)))
+    trials = asyncio.run(_random_trials(arena, actor, step=0, groups=KNOWN_BY))
+    seen = [[played.contexts, [[turn.start, turn.stop] for turn in played.turns]] for played in trials]
     return {
         "format": FORMAT,
         "game": recipe.game.name,
-        "words": _words(recipe, make_game(recipe.game.name, recipe.game.dialect)),
+        "words": words,
+        "seen": hashlib.sha256(json.dumps(seen).encode()).hexdigest(),
         "trial": {name: getattr(trial, name) for name in ("episodes", "restart", "memory")},
         "shape": [engine.hidden, engine.layers, engine.heads, engine.architecture],
         "steps": engine.warmup_steps,
@@ -116,22 +117,35 @@ async def build_tiny_base(recipe: Recipe) -> LocalEngine:
         seed=derive(engine_recipe.base_seed, "tiny"),
     )
     engine = LocalEngine(model, tokenizer)  # with a budget of its own: sums depend on it in their last bits
-    actor = RandomActor(reports=True, renderer=engine.renderer, encode=engine.renderer.encode)
+    actor = _random_actor(engine.renderer)
     for step in range(engine_recipe.warmup_steps):
-        tasks = draw_tasks(
-            arena.population,
-            groups=GROUPS,
-            seats=arena.seats,
-            episodes=recipe.trial.episodes,
-            restart=recipe.trial.restart,
-            seed=derive(engine_recipe.base_seed, "warm-up"),
-            iteration=step,
-        )
-        trials = (await collect(tasks, 1, arena.player(actor))).trials
+        trials = await _random_trials(arena, actor, step=step, groups=GROUPS)
         ones = [np.ones(len(trial.turns)) for trial in trials]
         await engine.forward_backward(training_data(trials, ones, Coefficients()).data, LossConfig("cross_entropy"))
         await engine.optim_step(AdamParams(lr=_rate(step, engine_recipe.warmup_steps)))
     return engine
+
+
+def _random_actor(renderer: Renderer) -> RandomActor:
+    return RandomActor(reports=True, renderer=renderer, encode=renderer.encode)
+
+
+async def _random_trials(arena: Arena, actor: RandomActor, *, step: int, groups: int) -> tuple[Trial, ...]:
+    """The trials of a step of the warm-up, in tokens."""
+    recipe = arena.recipe
+    tasks = draw_tasks(
+        arena.population,
+        groups=groups,
+        seats=arena.seats,
+        episodes=recipe.trial.episodes,
+        restart=recipe.trial.restart,
+        seed=derive(recipe.engine.base_seed, "warm-up"),
+        iteration=step,
+    )
+    collected = await collect(tasks, 1, arena.player(actor))
+    if collected.dropped:
+        raise MageError(f"random play of {recipe.game.name} failed: {collected.dropped[0].reason}")
+    return collected.trials
 
 
 def _random_play(recipe: Recipe) -> Recipe:

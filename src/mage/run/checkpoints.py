@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mage.errors import RunError
-from mage.run.files import encode, remove, sha256, sync, write_text, writing
+from mage.run.files import remove, sync, writing
+from mage.run.seal import damage, seal
 
 MANIFEST = "checkpoint.json"
+STATE = ("engine.json", "weights.safetensors", "optimizer.safetensors")
+"""Files without which no engine's state is whole."""
+NAME = re.compile("iteration_([0-9]{6,})")
+
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A whole checkpoint: its iteration and its folder."""
+    """A checkpoint: its iteration and its folder."""
 
     iteration: int
     path: Path
@@ -39,38 +44,39 @@ def saving(parent: Path, iteration: int, keep: int) -> Iterator[Path]:
         part.mkdir(parents=True)
         try:
             yield part
-            _seal(part, iteration)
+            seal(part, MANIFEST, iteration=iteration)
             _swap(part, final)
         finally:
             remove(part)
     _prune(parent, iteration, keep)
 
 
-def latest(parent: Path) -> Checkpoint | None:
-    """The newest whole checkpoint, None if there is none at all; damaged ones are skipped with a warning.
+def found(parent: Path) -> list[Checkpoint]:
+    """All checkpoints, whole or not, oldest first; what has another name is somebody's own and left alone."""
+    named = [(NAME.fullmatch(path.name), path) for path in parent.glob("iteration_*")]
+    return sorted(
+        (Checkpoint(int(match[1]), path) for match, path in named if match),
+        key=lambda checkpoint: (checkpoint.iteration, checkpoint.path),
+    )
 
-    Raises RunError if there are checkpoints and each of them is damaged.
+
+def latest(parent: Path, up_to: int | None = None) -> Checkpoint | None:
+    """The newest whole checkpoint (of iteration `up_to` at most); None if there is none at all.
+
+    Damaged ones are skipped with a warning. Raises RunError if there are some and each of them is damaged.
     """
     damages = []
-    for path in sorted(parent.glob("iteration_*"), reverse=True):
-        damage = _damage(path)
-        if damage is None:
-            return Checkpoint(_iteration(path), path)
-        damages.append(f"{path}: {damage}")
+    for checkpoint in reversed(found(parent)):
+        if up_to is not None and checkpoint.iteration > up_to:
+            continue
+        wrong = damage(checkpoint.path, MANIFEST, STATE, iteration=checkpoint.iteration)
+        if wrong is None:
+            return checkpoint
+        damages.append(f"{checkpoint.path}: {wrong}")
         log.warning("checkpoint skipped: %s", damages[-1])
     if damages:
         raise RunError("no checkpoint can be resumed from: " + "; ".join(damages))
     return None
-
-
-def _seal(folder: Path, iteration: int) -> None:
-    files = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            sync(path)
-            files[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
-    write_text(folder / MANIFEST, encode({"iteration": iteration, "files": files}) + "\n")
-    sync(folder)
 
 
 def _swap(part: Path, final: Path) -> None:
@@ -84,29 +90,5 @@ def _swap(part: Path, final: Path) -> None:
 
 def _prune(parent: Path, iteration: int, keep: int) -> None:
     # one that claims a later iteration than the newest was skipped as damaged: it does not count
-    whole = sorted(path for path in parent.glob("iteration_*") if _iteration(path) <= iteration)
-    for path in whole[:-keep]:
-        remove(path)
-
-
-def _iteration(path: Path) -> int:
-    return int(path.name.removeprefix("iteration_"))
-
-
-def _damage(folder: Path) -> str | None:
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        files = {name: (entry["bytes"], entry["sha256"]) for name, entry in manifest["files"].items()}
-    except OSError:
-        return f"{MANIFEST} is missing (the checkpoint was cut short)"
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return f"{MANIFEST} is not readable"
-    for name, (size, digest) in files.items():
-        path = folder / name
-        if not path.is_file():
-            return f"{name} is missing"
-        if path.stat().st_size != size:
-            return f"{name} was cut short ({path.stat().st_size} bytes of {size})"
-        if sha256(path) != digest:
-            return f"{name} has other bytes than were written"
-    return None
+    for checkpoint in [one for one in found(parent) if one.iteration <= iteration][:-keep]:
+        remove(checkpoint.path)

@@ -20,6 +20,7 @@ from mage.play.actors import Actor, RandomActor
 from mage.play.game import units_of
 from mage.play.opponents import normalise
 from mage.recipe import EvalSection, Recipe
+from mage.run import checkpoints
 from mage.run.arena import Arena, make_arena
 from mage.run.contest import Contest
 from mage.run.exact_play import Weighted
@@ -214,11 +215,24 @@ def open_trained(path: Path, folder: RunFolder | None) -> tuple[LocalEngine, int
         return LocalEngine.open(path), None
     if folder.model_path.is_dir():
         return LocalEngine.open(folder.model_path), folder.recipe.loop.iterations
-    checkpoint = folder.latest_checkpoint()
-    if checkpoint is None:
+    if not checkpoints.found(folder.checkpoints_path):
         raise MageError(f"{path}: the run has no checkpoint yet; it writes one every loop.checkpoint_every iterations")
     from mage.run.base_model import starting_model
 
     engine = LocalEngine.open(starting_model(folder.recipe))
-    engine.load_state(checkpoint.path)
-    return engine, checkpoint.iteration
+    return engine, _load_newest(engine, folder)
+
+
+def _load_newest(engine: LocalEngine, folder: RunFolder) -> int:
+    """Load the newest checkpoint and say its iteration; where training removes it meanwhile, the next one."""
+    while True:
+        there = checkpoints.found(folder.checkpoints_path)
+        try:
+            checkpoint = folder.latest_checkpoint()
+            if checkpoint is None:
+                raise MageError(f"{folder.path}: the run has lost its checkpoints")
+            engine.load_state(checkpoint.path)
+            return checkpoint.iteration
+        except MageError:
+            if checkpoints.found(folder.checkpoints_path) == there:
+                raise

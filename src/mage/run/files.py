@@ -16,6 +16,7 @@ from typing import Any
 from mage.errors import RunError
 
 Row = dict[str, Any]
+REMOVE = "remove that line to go on"
 
 
 @contextmanager
@@ -89,16 +90,20 @@ def read_json(path: Path) -> Row:
     return value
 
 
-def read_lines(path: Path, keys: Sequence[str] = ()) -> list[Row]:
+def read_lines(path: Path, keys: Sequence[str] = (), *, advice: str = REMOVE) -> list[Row]:
     """All rows of a JSON Lines file; a last line cut short by a kill is left out.
 
-    Raises RunError for other damage, and for a row without one of `keys`.
+    Raises RunError, with `advice`, for other damage, and for a row without one of `keys`.
     """
-    rows = [row for _, row in _whole_lines(path)]
-    for number, row in enumerate(rows, start=1):
+    rows = []
+    for number, line in enumerate(_lines(path), start=1):
+        row = _row(line)
+        if isinstance(row, str):
+            raise RunError(f"{path}: line {number} is {row}; {advice}")
         for key in keys:
             if key not in row:
-                raise RunError(f"{path}: line {number} has no {key!r}; remove that line to go on")
+                raise RunError(f"{path}: line {number} has no {key!r}; {advice}")
+        rows.append(row)
     return rows
 
 
@@ -107,8 +112,34 @@ def keep_lines(path: Path, last_iteration: int) -> None:
 
     Raises RunError for other damage, and if it cannot be written.
     """
-    lines = [line for line, row in _whole_lines(path) if row["iteration"] <= last_iteration]
+    rows = read_lines(path)
+    lines = [line for line, row in zip(_lines(path), rows, strict=True) if row["iteration"] <= last_iteration]
     write_text(path, "".join(line + "\n" for line in lines))
+
+
+def keep_first(path: Path, count: int) -> None:
+    """Drop all but the first `count` lines, whatever the others are. Raises RunError if it cannot be written."""
+    write_text(path, "".join(line + "\n" for line in _lines(path)[:count]))
+
+
+def unbroken_rows(path: Path) -> tuple[int, int]:
+    """How many rows there are from iteration 1 on until one is missing, repeated or damaged; and how many lines."""
+    lines = _lines(path)
+    for count, line in enumerate(lines):
+        row = _row(line)
+        if isinstance(row, str) or row["iteration"] != count + 1:
+            return count, len(lines)
+    return len(lines), len(lines)
+
+
+def set_aside(path: Path) -> Path:
+    """Copy a damaged file beside itself, under a name that is free."""
+    number = 1
+    while (copy := path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")).exists():
+        number += 1
+    with writing(copy):
+        shutil.copyfile(path, copy)
+    return copy
 
 
 def sha256(path: Path) -> str:
@@ -126,29 +157,32 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def remove(folder: Path) -> None:
-    """Remove a folder and all in it; one that is not there is left alone."""
-    shutil.rmtree(folder, ignore_errors=True)
+def remove(path: Path) -> None:
+    """Remove a folder and all in it, a file or a link (not what it leads to); what is not there is left alone."""
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
-def _whole_lines(path: Path) -> list[tuple[str, Row]]:
+def _lines(path: Path) -> list[str]:
+    """The lines of a file but for one that was cut short; none if there is no file."""
     if not path.exists():
         return []
     try:
         text = path.read_bytes().decode("utf-8", errors="replace")
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror})") from None
-    lines = text.split("\n")[:-1]  # what follows the last line break was cut short
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            raise RunError(f"{path}: line {number} is not JSON; remove that line to go on") from None
-        if not isinstance(row, dict) or not isinstance(row.get("iteration"), int):
-            raise RunError(f"{path}: line {number} is no row of an iteration; remove that line to go on")
-        rows.append((line, row))
-    return rows
+    return text.split("\n")[:-1]  # what follows the last line break was cut short
+
+
+def _row(line: str) -> Row | str:
+    """The row of an iteration, or what the line is instead."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return "not JSON"
+    return row if isinstance(row, dict) and isinstance(row.get("iteration"), int) else "no row of an iteration"
 
 
 def _plain(value: Any) -> Any:

@@ -13,25 +13,21 @@ report.html
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib import metadata
 from pathlib import Path
-from typing import Any
 
-import mage
 from mage.errors import RunError
 from mage.recipe import Recipe
-from mage.recipe_file import flatten, parse_recipe
 from mage.run import checkpoints
 from mage.run.checkpoints import Checkpoint
 from mage.run.files import (
     Row,
     append_line,
     encode,
+    keep_first,
     keep_lines,
     read_json,
     read_lines,
@@ -40,8 +36,8 @@ from mage.run.files import (
     write_text,
     writing,
 )
+from mage.run.recipe_record import RECIPE, changed, difference, placed, read_recipe_record, write_recipe_record
 
-RECIPE = "recipe.json"
 DEFAULT_PARENT = Path("runs")
 
 
@@ -63,17 +59,17 @@ class RunFolder:
     def create(cls, recipe: Recipe, path: Path | None = None, parent: Path = DEFAULT_PARENT) -> RunFolder:
         """Make a new folder: at `path`, or `parent/<recipe name>`, with `-2`, `-3`, … if that is taken.
 
-        Raises RunError if `path` exists and is not an empty folder, or cannot be written.
+        Raises RunError if `path` exists and is not an empty folder, has a name that cannot be spelled, or cannot be
+        written.
         """
+        _check_spelling(path or parent)
         folder = _claim(path) if path is not None else _next_free(parent, recipe.name)
-        run = cls(folder, recipe)
-        data = recipe.model_dump(mode="json")
-        record = {**_made_with(recipe), "sha256": recipe_hash(data), "recipe": data}
+        run = cls(folder, placed(recipe))
         try:
             for inner in (run.checkpoints_path, run.trials_path, run.eval_path):
                 with writing(inner):
                     inner.mkdir(exist_ok=True)
-            write_text(folder / RECIPE, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+            write_recipe_record(folder, run.recipe)
         except RunError:
             remove(folder)  # it holds nothing yet, and would be in the way of the next try
             raise
@@ -82,10 +78,10 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path, recipe: Recipe | None = None) -> RunFolder:
         """Open an existing run; with `recipe`, only if it is the run's own. Raises RunError in words otherwise."""
-        data = _read_record(path)["recipe"]
-        run = cls(path, parse_recipe(data, str(path / RECIPE), resolved=True))
-        if recipe is not None and recipe != run.recipe:
-            raise RunError(f"{path} is a run of another recipe: {_difference(run.recipe, recipe)}")
+        _check_spelling(path)
+        run = cls(path, placed(read_recipe_record(path)))
+        if recipe is not None and placed(recipe) != run.recipe:
+            raise RunError(f"{path} is a run of another recipe: {difference(run.recipe, placed(recipe))}")
         return run
 
     @staticmethod
@@ -98,16 +94,16 @@ class RunFolder:
 
         Such runs go on, but their numbers are no longer bit for bit those of an unbroken run.
         """
-        record = _read_record(self.path)
-        now = _made_with(self.recipe)
-        return "; ".join(
-            f"{name} {record[name]} then, {now[name]} now" for name in now if record.get(name, now[name]) != now[name]
-        )
+        return changed(self.path, self.recipe)
 
     def discard_unused(self) -> None:
-        """Remove the folder if not one iteration has been run in it: a recipe that was refused leaves nothing."""
-        if not self.metrics_path.exists():
-            remove(self.path)
+        """Remove the folder if not one iteration has been run in it: a recipe that was refused leaves nothing.
+
+        A folder that another process has taken up meanwhile is left to it.
+        """
+        with suppress(RunError), self.lock():
+            if not self.metrics_path.exists():
+                remove(self.path)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -140,15 +136,20 @@ class RunFolder:
 
         `keys`: what each row must have.
         """
-        return read_lines(self.metrics_path, keys)
+        resume = f"mage train --resume {shlex.quote(str(self.path))}"
+        advice = f"remove that line, and `{resume}` plays its iteration again"
+        return read_lines(self.metrics_path, keys, advice=advice)
 
     def timings(self, keys: Sequence[str] = ()) -> list[Row]:
         """Times of all iterations, read like `metrics`."""
         return read_lines(self.timings_path, keys)
 
     def truncate_metrics(self, iteration: int) -> None:
-        """Drop metrics and timings after `iteration`: what a resumed run writes again. Raises RunError if it cannot."""
-        keep_lines(self.metrics_path, iteration)
+        """Drop metrics and timings after `iteration`: what a resumed run writes again. Raises RunError if it cannot.
+
+        The metrics must be unbroken up to there.
+        """
+        keep_first(self.metrics_path, iteration)
         keep_lines(self.timings_path, iteration)
 
     def checkpoint(self, iteration: int) -> AbstractContextManager[Path]:
@@ -165,9 +166,9 @@ class RunFolder:
                     sync(path)
         return checkpoints.saving(self.checkpoints_path, iteration, self.recipe.loop.keep_checkpoints)
 
-    def latest_checkpoint(self) -> Checkpoint | None:
-        """The newest whole checkpoint or None; RunError if there are some and all are damaged."""
-        return checkpoints.latest(self.checkpoints_path)
+    def latest_checkpoint(self, up_to: int | None = None) -> Checkpoint | None:
+        """The newest whole checkpoint (up to an iteration) or None; RunError if there are some and all are damaged."""
+        return checkpoints.latest(self.checkpoints_path, up_to)
 
     def trials_file(self, iteration: int) -> Path:
         """Where the trials of an iteration are recorded."""
@@ -194,11 +195,6 @@ class RunFolder:
         return {path.stem: result for path, result in results.items()}
 
 
-def recipe_hash(data: dict[str, Any]) -> str:
-    """SHA-256 of a resolved recipe, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
-
-
 def _claim(path: Path) -> Path:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if RunFolder.is_run(path):
@@ -221,27 +217,9 @@ def _next_free(parent: Path, name: str) -> Path:
         number += 1
 
 
-def _read_record(path: Path) -> dict[str, Any]:
-    file = path / RECIPE
-    if not file.is_file():
-        what = "is no run folder (it has no recipe.json)" if path.exists() else "does not exist"
-        raise RunError(f"{path} {what}")
-    record = read_json(file)
-    if not isinstance(record.get("recipe"), dict) or "sha256" not in record:
-        raise RunError(f"{file}: not the recipe of a run (keys 'recipe' and 'sha256' are missing)")
-    data: dict[str, Any] = record["recipe"]
-    if recipe_hash(data) != record["sha256"]:
-        raise RunError(f"{file} was changed after the run began (its hash differs): start a new run instead")
-    return record
-
-
-def _made_with(recipe: Recipe) -> dict[str, Any]:
-    """What the last bits of a run's numbers depend on besides its recipe."""
-    threads = recipe.engine.threads or os.cpu_count() or 1
-    return {"mage": mage.__version__, "torch": metadata.version("torch"), "threads": threads}
-
-
-def _difference(there: Recipe, here: Recipe) -> str:
-    old, new = flatten(there.model_dump(mode="json")), flatten(here.model_dump(mode="json"))
-    changed = [f"{key} = {old[key]!r} there, {new[key]!r} here" for key in old if old[key] != new[key]]
-    return "; ".join(changed)
+def _check_spelling(path: Path) -> None:
+    """Raises RunError for a path that is no Unicode: weights, tables and messages could not name it."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise RunError(f"{os.fsencode(path)!r}: the folder's name is not UTF-8; choose another") from None

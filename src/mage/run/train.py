@@ -7,7 +7,6 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 
@@ -24,10 +23,13 @@ from mage.recipe import Recipe
 from mage.run.arena import Arena, make_arena
 from mage.run.base_model import starting_model
 from mage.run.checkpoints import Checkpoint
-from mage.run.files import Row, remove, sync, writing
+from mage.run.files import Row
 from mage.run.folder import RunFolder
 from mage.run.metrics import trial_metrics
+from mage.run.model_folder import save_model
 from mage.run.progress import ProgressSink
+from mage.run.resume import resume_point
+from mage.run.seal import damage
 from mage.run.trackers import Tracker, open_trackers
 from mage.run.trial_file import TrialFile
 from mage.run.update import update
@@ -39,21 +41,17 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
     Raises MageError for what the user can mend; everything saved before stays.
     """
     RunFolder.open(folder.path, recipe)  # a run of this recipe
-    if not resume and folder.metrics_path.exists():
-        raise RunError(f"{folder.path} has iterations already: resume the run, or choose another folder")
-    arena = make_arena(recipe)
-    with folder.lock():
+    with folder.lock():  # before anything that can fail: who fails without it has no say about the folder
+        if not resume and folder.metrics_path.exists():
+            raise RunError(f"{folder.path} has iterations already: resume the run, or choose another folder")
+        arena = make_arena(recipe)
         progress.start(recipe, folder)
         try:
             set_threads(recipe.engine.threads)
-            checkpoint = folder.latest_checkpoint() if resume else None
+            checkpoint = resume_point(folder, progress) if resume else None
             if checkpoint and checkpoint.iteration == recipe.loop.iterations:
                 progress.note(f"the run is complete: all {recipe.loop.iterations} iterations are done")
-                if not folder.model_path.is_dir():
-                    engine = _open_engine(recipe, progress)
-                    engine.load_state(checkpoint.path)
-                    save_model(engine, folder.model_path)
-                    progress.note("the model, which was missing, was written again from the last checkpoint")
+                _mend_model(folder, checkpoint, progress)
                 return
             start = checkpoint.iteration if checkpoint else 0
             trackers = open_trackers(folder, recipe.trackers, start + 1)
@@ -67,6 +65,16 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
                     tracker.close()
         finally:
             progress.done()
+
+
+def _mend_model(folder: RunFolder, last: Checkpoint, progress: ProgressSink) -> None:
+    """Write the trained model again where it is not what was written at the end of the run."""
+    wrong = damage(folder.model_path)
+    if wrong:
+        engine = _open_engine(folder.recipe, progress)
+        engine.load_state(last.path)
+        save_model(engine, folder.model_path)
+        progress.note(f"the model was written again from the last checkpoint: in {folder.model_path.name}, {wrong}")
 
 
 @contextmanager
@@ -198,20 +206,3 @@ class _Run:
         for tracker in self.trackers:
             tracker.log(done, metrics, timings)
         self.progress.iteration(metrics, timings)
-
-
-def save_model(engine: Engine, path: Path) -> None:
-    """Write the model as a Transformers folder, whole or not at all. Raises RunError if it cannot be written."""
-    part = path.with_name(f".{path.name}.partial")
-    with writing(path):
-        remove(part)
-        part.mkdir()
-        try:
-            engine.save_model(part)
-            for file in (*part.iterdir(), part):
-                sync(file)
-            remove(path)
-            part.replace(path)
-            sync(path.parent)
-        finally:
-            remove(part)

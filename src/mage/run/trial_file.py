@@ -85,11 +85,17 @@ class TrialFile:
                 part.unlink(missing_ok=True)
 
     def read(self) -> list[list[dict[str, Any]]]:
-        """All trials, each a list of its turns in order. Raises RunError if the file is damaged."""
+        """All trials, each a list of its turns in order. RunError if the file is damaged or no record of trials."""
         try:
-            rows = pq.read_table(self.path).to_pylist()
+            table = pq.read_table(self.path)
         except (OSError, pa.ArrowInvalid) as error:
             raise RunError(f"{self.path}: not a whole Parquet file ({error})") from None
+        for field in SCHEMA:
+            if field not in table.schema:
+                found = table.schema.field(field.name).type if field.name in table.schema.names else "missing"
+                what = f"column {field.name!r} is {found}, not {field.type}"
+                raise RunError(f"{self.path}: not trials of a run: {what}")
+        rows = table.to_pylist()
         return [list(turns) for _, turns in groupby(rows, key=lambda row: row["trial"])]
 
 

@@ -34,6 +34,8 @@ THEME = {
     KNOWN: "--known",
     **{color: f"--s{number}" for number, color in enumerate(SERIES)},
 }
+LABEL_GAP = 0.055
+"""Least distance of two labels, as a share of the axis."""
 LIMITS = (
     ("non_adaptive", "cannot adapt", FIXED),
     ("adaptive", "adaptive optimum", ADAPTIVE),
@@ -44,7 +46,7 @@ LIMITS = (
 def learning_figure(metrics: Sequence[Row], limits: Row | None, units: str = "payoff") -> Figure:
     """Training payoff over iterations, a curve with a 95% band for each episode, exact values as horizontal lines."""
     with _style():
-        figure, axes = _axes(7.2, 3.7)
+        figure, axes = _axes(5.6, 3.7)
         iterations = column(metrics, "iteration")
         payoff, sem = column(metrics, "payoff"), column(metrics, "payoff_sem")
         window = max(1, len(metrics) // 40)
@@ -54,8 +56,9 @@ def learning_figure(metrics: Sequence[Row], limits: Row | None, units: str = "pa
             axes.fill_between(iterations, mean - half, mean + half, color=color, alpha=0.18, linewidth=0)
             axes.plot(iterations, mean, color=color, linewidth=1.8, label=f"episode {episode + 1}")
         if limits:
-            for key, name, color in LIMITS:
-                _exact_line(axes, limits[key], name, color)
+            for key, _, color in LIMITS:
+                _exact_line(axes, limits[key], color)
+            _end_labels(axes, limits)
         axes.set_xlabel("iteration")
         axes.set_ylabel(units)
         axes.set_xlim(iterations[0], max(iterations[-1], iterations[0] + 1))
@@ -78,8 +81,8 @@ def adaptation_figure(evals: Sequence[Row]) -> Figure:
             _adaptation_line(axes, same, label, LINES[number % len(LINES)])
         limits = next((result["limits"] for result in evals if result.get("limits")), None)
         if limits:
-            _exact_line(axes, limits["non_adaptive"], "cannot adapt", FIXED)
-            _exact_line(axes, limits["known"], "opponent known", KNOWN)
+            _exact_line(axes, limits["non_adaptive"], FIXED)
+            _exact_line(axes, limits["known"], KNOWN)
             steps = np.arange(1, len(limits["adaptive_by_episodes"]) + 1)
             axes.plot(
                 steps,
@@ -90,7 +93,7 @@ def adaptation_figure(evals: Sequence[Row]) -> Figure:
                 markersize=22,
                 mew=2,
             )
-            _end_label(axes, limits["adaptive"], "adaptive optimum", ADAPTIVE)
+            _end_labels(axes, limits)
         axes.set_xticks(range(1, episodes + 1))
         axes.set_xlim(0.7, episodes + 0.3)
         axes.set_xlabel("episode of the trial")
@@ -231,17 +234,32 @@ def _axes(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _exact_line(axes: Axes, value: float, name: str, color: str) -> None:
+def _exact_line(axes: Axes, value: float, color: str) -> None:
     axes.axhline(value, color=color, linewidth=1.2, linestyle=(0, (5, 3)))
-    _end_label(axes, value, name, color)
 
 
-def _end_label(axes: Axes, value: float, name: str, color: str) -> None:
-    place = (1.015, value)
-    axes.annotate(
-        f"{name} {value:z.4f}", place, xycoords=axes.get_yaxis_transform(), color=color, va="center", size=8.5
-    )
+def _end_labels(axes: Axes, limits: Row) -> None:
+    """Name the exact values at the right end of their lines, moved up where two would lie on each other."""
+    low, high = axes.get_ylim()
+    gap, edge = (high - low) * LABEL_GAP, low
+    for key, name, color in sorted(LIMITS, key=lambda limit: limits[limit[0]]):
+        height = max(limits[key], edge)
+        edge = height + gap
+        place = (1.015, height)
+        axes.annotate(
+            f"{name} {limits[key]:z.4f}",
+            place,
+            xycoords=axes.get_yaxis_transform(),
+            color=color,
+            va="center",
+            size=8.5,
+        )
 
 
 def _legend(axes: Axes) -> None:
-    axes.legend(frameon=False, labelcolor=INK, fontsize=8.5, loc="best")
+    """Above the axes, where no data can be."""
+    entries = len(axes.get_legend_handles_labels()[1])
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.2}
+    axes.legend(
+        frameon=False, labelcolor=INK, fontsize=8.5, ncols=2 if entries > 3 else entries, columnspacing=1.2, **place
+    )

@@ -13,11 +13,13 @@ from rich.text import Text
 from mage.recipe import Recipe
 from mage.run.files import Row
 from mage.show.progress import Rate, duration
+from mage.show.records import read_metrics
 
 if TYPE_CHECKING:
     from mage.run.folder import RunFolder
 
 SPARKS = "▁▂▃▄▅▆▇█"
+NAME_WIDTH = 28
 
 
 class RichProgress:
@@ -35,7 +37,7 @@ class RichProgress:
         """Open the display."""
         self._total = recipe.loop.iterations
         self._title = f"{recipe.name} · {recipe.method} on {recipe.game.name} · {folder.path}"
-        self._last_payoffs = [row["payoff"][-1] or 0.0 for row in folder.metrics()]
+        self._last_payoffs = [row["payoff"][-1] or 0.0 for row in read_metrics(folder)]
         self._live = Live(Text(self._title, style="bold"), console=self._console, refresh_per_second=4)
         self._live.start()
 
@@ -62,33 +64,45 @@ class RichProgress:
         head = Table.grid(padding=(0, 2))
         head.add_row(
             Text(f"iteration {number}/{self._total}"),
-            ProgressBar(total=self._total, completed=number, width=32),
+            ProgressBar(total=self._total, completed=number, width=24),
             Text(f"{timings['tokens_per_second']:,.0f} tokens/s", style="cyan"),
             Text(f"{duration(self._rate.left(self._total - number))} left", style="cyan"),
         )
+        shares = [metrics[key][-1] for key in ("won", "drawn", "lost")]
+        wins = "/".join("–" if share is None else f"{share:.0%}" for share in shares)
         state = Text(
             f"entropy {metrics.get('entropy', 0):.3f}   KL {metrics.get('kl', 0):.4f}   "
-            f"invalid {metrics['invalid_share']:.1%}   log-prob difference {metrics['logprob_diff_max']:.1e}",
+            f"invalid {metrics['invalid_share']:.1%}   log-prob gap {metrics['logprob_diff_max']:.1e}",
             style="dim",
         )
-        trend = Text.assemble(("last episode ", "dim"), (sparkline(self._last_payoffs, 60), "green"))
-        return Group(Text(self._title, style="bold"), head, payoff_table(metrics), trend, state)
+        curve = sparkline(self._last_payoffs, 36)
+        trend = Text.assemble(("last episode ", "dim"), (curve, "green"), (f"  won/drawn/lost {wins}", "dim"))
+        table = payoff_table(metrics, self._console.width)
+        return Group(Text(self._title, style="bold"), head, table, trend, state)
 
 
-def payoff_table(metrics: Row) -> Table:
-    """Payoff by episode, one line per opponent and one for all."""
-    table = Table(box=None, padding=(0, 2), header_style="dim")
-    table.add_column("training payoff")
-    for episode in range(len(metrics["payoff"])):
-        table.add_column(f"episode {episode + 1}", justify="right")
-    table.add_column("won / drawn / lost", justify="right")
-    for name, payoff in metrics["payoff_by_opponent"].items():
-        errors = metrics["payoff_sem_by_opponent"][name]
-        table.add_row(Text(name), *map(_cell, payoff, errors), "")
-    shares = [metrics[key][-1] for key in ("won", "drawn", "lost")]
-    wins = " / ".join("–" if share is None else f"{share:.0%}" for share in shares)
-    pooled = zip(metrics["payoff"], metrics["payoff_sem"], strict=True)
-    table.add_row(Text("all"), *(_cell(value, sem) for value, sem in pooled), wins, style="bold")
+def payoff_table(metrics: Row, width: int) -> Table:
+    """Payoff by episode, one line per opponent and one for all, in `width` columns.
+
+    Where it is narrow intervals are left out, then episodes between the first and the last ones.
+    """
+    rows = [
+        (name, payoff, metrics["payoff_sem_by_opponent"][name])
+        for name, payoff in metrics["payoff_by_opponent"].items()
+    ]
+    rows.append(("all", metrics["payoff"], metrics["payoff_sem"]))
+    count, room = len(metrics["payoff"]), width - NAME_WIDTH - 2
+    intervals = count * (max(len(_cell(*pair)) for row in rows for pair in zip(*row[1:], strict=True)) + 2) <= room
+    shown = list(range(count))
+    if not intervals:
+        shown = [0, *range(max(1, count - room // (len("episode 10") + 2) + 1), count)]
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    table.add_column("payoff", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
+    for episode in shown:
+        table.add_column(f"episode {episode + 1}", justify="right", no_wrap=True)
+    for name, payoff, errors in rows:
+        cells = [_cell(payoff[n], errors[n] if intervals else None) for n in shown]
+        table.add_row(Text(name), *cells, style="bold" if name == "all" else None)
     return table
 
 

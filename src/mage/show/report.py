@@ -25,12 +25,11 @@ from mage.show.charts import (
     trace_figure,
 )
 from mage.show.progress import duration, numbers
+from mage.show.records import read_evals, read_metrics, read_timings
 from mage.show.trial_view import view_trials
 
 __all__ = ["adaptation_figure", "render_report", "write_report"]
 
-METRICS = ("payoff", "trials", "tokens_sampled", "tokens_read", "dropped_groups")
-TIMINGS = ("seconds", "sample_seconds", "train_seconds")
 TRACES = (
     ("entropy", "Entropy", (("entropy", "all tokens"),), False),
     ("kl", "KL to the start", (("kl", "KL"),), False),
@@ -80,8 +79,8 @@ def write_report(folder: RunFolder) -> Path:
 
 def render_report(folder: RunFolder) -> str:
     """The page as text: the same run gives the same bytes. Raises RunError for damaged files."""
-    metrics, timings = folder.metrics(METRICS), folder.timings(TIMINGS)
-    evals = [_eval_view(name, result) for name, result in _main_first(folder.evals())]
+    metrics, timings = read_metrics(folder), read_timings(folder)
+    evals = [_eval_view(name, result) for name, result in _main_first(read_evals(folder))]
     newest = folder.newest_trials()
     trials = view_trials(TrialFile(newest).read()) if newest else []
     return (
@@ -174,9 +173,12 @@ def _curves(metrics: Sequence[Row], evals: Sequence[EvalView]) -> list[Chart]:
         limits, units = (result.get("limits"), str(result["units"])) if result else (None, "payoff")
         figure = learning_figure(metrics, limits, units)
         charts.append(_chart("learning", "Training payoff by episode", figure))
-    comparable = [view.result for view in evals if result and _comparable(view.result, result)]
+    comparable: dict[str, Row] = {}
+    for view in evals:
+        if result and _comparable(view.result, result):
+            comparable.setdefault(view.label, view.result)  # the main one of those that show the same
     if result:
-        charts.append(_chart("adaptation", "Evaluated payoff by episode", adaptation_figure(comparable)))
+        charts.append(_chart("adaptation", "Evaluated payoff by episode", adaptation_figure(list(comparable.values()))))
     return charts
 
 

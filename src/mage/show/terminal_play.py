@@ -121,7 +121,11 @@ async def play_agent(
     if arena.game.seats != 2:
         raise MageError(f"{arena.game.name} has {arena.game.seats} seats: an agent can be met in games of two")
     person, score = Person(natural, terminal), Score()
-    watched = WatchedGame(arena.game, partial(_tell, person, seat, score))
+    watched = WatchedGame(
+        arena.game,
+        lambda number: terminal.write(f"\nEpisode {number} of {episodes}"),
+        partial(_tell, person, seat, score),
+    )
     table = replace(arena, game=watched, opponents={YOU: person})
     task = Task(0, 1 - seat, YOU, episodes, arena.recipe.trial.restart, derive(seed, "play"))
     try:
@@ -160,10 +164,11 @@ class Person:
 
 
 class WatchedGame:
-    """A game that reports each episode that has ended when the next one starts, and the last at `finish`."""
+    """A game that reports each episode that begins, and the one that has ended before it; the last at `finish`."""
 
-    def __init__(self, game: TreeGame, ended: Callable[[TreeEpisode, int], None]) -> None:
+    def __init__(self, game: TreeGame, begins: Callable[[int], None], ended: Callable[[TreeEpisode], None]) -> None:
         self._game = game
+        self._begins = begins
         self._ended = ended
         self._current: TreeEpisode | None = None
         self._number = 0
@@ -182,6 +187,8 @@ class WatchedGame:
     async def start(self, dice: Dice) -> Episode:
         """Start an episode of the game that is watched."""
         self.finish()
+        self._number += 1
+        self._begins(self._number)
         episode = cast(TreeEpisode, await self._game.start(dice))
         self._current = episode
         return episode
@@ -189,13 +196,11 @@ class WatchedGame:
     def finish(self) -> None:
         """Report the episode under way as ended."""
         if self._current is not None:
-            self._number += 1
-            self._ended(self._current, self._number)
+            self._ended(self._current)
             self._current = None
 
 
-def _tell(person: Person, seat: int, score: Score, episode: TreeEpisode, number: int) -> None:
-    person.terminal.write(f"\nEnd of episode {number}")
+def _tell(person: Person, seat: int, score: Score, episode: TreeEpisode) -> None:
     if episode.state.player == TERMINAL:
         person.terminal.write("  " + person.natural.outcome(person.view(episode.state), seat).replace("\n", "\n  "))
     else:

@@ -126,10 +126,29 @@ def _turn(turn: dict[str, Any], scale: float) -> TurnView:
     texts, advantages = turn["token_texts"], turn["advantages"]
     mean = sum(advantages) / len(advantages) if advantages else 0.0
     if texts:
-        tokens = tuple(map(_token, texts, advantages, turn["logprobs"], [scale] * len(texts)))
+        spaced = spaced_as_in(turn["text"], texts)
+        tokens = tuple(map(_token, spaced, advantages, turn["logprobs"], [scale] * len(texts)))
     else:
         tokens = (_token(turn["text"], mean, sum(turn["logprobs"]), scale),)
     return TurnView(turn["phase"], turn["observation"], turn["said"], turn["legal"], turn["truncated"], mean, tokens)
+
+
+def spaced_as_in(text: str, tokens: Sequence[str]) -> list[str]:
+    """Texts of tokens with the spaces that stand before them in `text`, where a tokenizer drops those.
+
+    >>> spaced_as_in("<remark> bet Q </remark>", ["<remark>", "bet", "Q", "</remark>"])
+    ['<remark>', ' bet', ' Q', ' </remark>']
+    """
+    spaced, rest = [], text
+    for token in tokens:
+        bare = rest.lstrip()
+        if not rest.startswith(token) and bare.startswith(token):
+            spaced.append(rest[: len(rest) - len(bare)] + token)
+            rest = bare[len(token) :]
+        else:
+            spaced.append(token)
+            rest = rest.removeprefix(token)
+    return spaced
 
 
 def _token(text: str, advantage: float, logprob: float, scale: float) -> TokenView:

@@ -123,7 +123,9 @@ def test_random_with_one_legal_action_leaves_the_dice_alone():
     [
         ("random", "random"),
         (" conservative ", "conservative"),
+        ("random: ", "random"),
         ("mcts", "mcts:simulations=100"),
+        ("mcts:", "mcts:simulations=100"),
         ("mcts:simulations=0100", "mcts:simulations=100"),
         ("mcts:uct=2", "mcts:simulations=100"),
         ("mcts:seed=7,simulations=5,uct=1", "mcts:simulations=5,uct=1.0,seed=7"),
@@ -156,7 +158,6 @@ def test_normal_form(spec, normal):
         ("mcts:uct=nan", "tic_tac_toe", "uct = 'nan' is not a number of at least 0"),
         ("mcts:seed=2147483648", "tic_tac_toe", "seed = '2147483648' is not an integer in 0"),
         ("mcts:simulations", "tic_tac_toe", "expected name:param=value"),
-        ("mcts:", "tic_tac_toe", "expected name:param=value"),
         ("mcts:seed=1,seed=2", "tic_tac_toe", "seed is given twice"),
         ("random:seed=1", "tic_tac_toe", "takes no parameters, found 'seed'"),
         ("preferred:order=middle", "tic_tac_toe", "order = 'middle' is not one of center_first, corners_first"),

@@ -16,7 +16,8 @@ from mage.play.games.leduc import LEDUC
 from mage.play.games.openspiel import OpenSpielGame
 from mage.play.games.tic_tac_toe import TIC_TAC_TOE
 from mage.play.games.wording import Description
-from mage.references import is_reference, load
+from mage.play.soundness import check_start
+from mage.references import foreign, is_reference, load
 
 _DESCRIPTIONS = (KUHN, LEDUC, TIC_TAC_TOE, CONNECT_FOUR)
 
@@ -48,7 +49,8 @@ def make_game(name: str, dialect: Dialect = "compact") -> TreeGame:
     """
     found = _referred(name) if is_reference(name) else _description(name)
     if not isinstance(found, Description):
-        return _made(name, found(dialect))
+        with foreign(f"game {name!r}, made for dialect {dialect!r}", GameError):
+            return _made(name, found(dialect))
     if dialect not in found.wordings:
         raise GameError(unknown("dialect", dialect, found.wordings))
     return OpenSpielGame(found, dialect)
@@ -77,4 +79,5 @@ def _made(reference: str, game: object) -> TreeGame:
         members = (*Game.__annotations__, *(member for member in dir(TreeGame) if not member.startswith("_")))
         lacks = ", ".join(member for member in members if not hasattr(game, member))
         raise GameError(f"game {reference!r} made a {type(game).__name__}, which is no TreeGame: it lacks {lacks}")
+    check_start(game)
     return game

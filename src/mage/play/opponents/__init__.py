@@ -7,13 +7,14 @@ An opponent of the user's own is named by reference, `module:attribute`, paramet
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 
 from mage.errors import GameError, unknown
 from mage.play.game import Opponent, TreeGame
 from mage.play.games import make_game
 from mage.play.opponents.catalogue import Entry, catalogue
 from mage.play.opponents.specs import Value, read_values, spell, split
-from mage.references import is_reference, load
+from mage.references import foreign, is_reference, load
 
 __all__ = ["OpponentInfo", "make_opponent", "normalise", "opponent_names", "opponents"]
 
@@ -63,17 +64,26 @@ def normalise(spec: str) -> str:
 def make_opponent(spec: str, game: TreeGame) -> Opponent:
     """The opponent that `spec` names ("name" or "name:param=value,param=value") for `game`; its name is normalised.
 
-    Raises GameError for an unknown name, an unknown or ill-formed parameter, or an opponent that does not fit the game,
-    saying what exists.
+    Raises GameError for an unknown name, an unknown or ill-formed parameter, an opponent that does not fit the game,
+    saying what exists, or one whose own code fails.
 
     >>> make_opponent("preferred:order=corners_first", make_game("tic_tac_toe")).name
     'preferred:order=corners_first'
     """
     entry, values, name = _read(spec)
-    if not entry.fits(game):
-        known = ", ".join(fitting.name for fitting in _fitting(game))
-        raise GameError(f"opponent {spec!r} needs {entry.needs}, not {game.name}; for {game.name} there are: {known}")
-    return entry.build(name, game, values)
+    with foreign(f"opponent {spec!r}", GameError):
+        if not entry.fits(game):
+            known = ", ".join(fitting.name for fitting in _fitting(game))
+            raise GameError(
+                f"opponent {spec!r} needs {entry.needs}, not {game.name}; for {game.name} there are: {known}"
+            )
+        made = entry.build(name, game, values)
+    if not (hasattr(made, "name") and iscoroutinefunction(getattr(made, "act", None))):
+        raise GameError(
+            f"opponent {spec!r}: its entry built a {type(made).__name__}, which is no opponent; expected an object "
+            "with a name and a method `async def act(self, state, dice)`"
+        )
+    return made
 
 
 def _read(spec: str) -> tuple[Entry, dict[str, Value], str]:

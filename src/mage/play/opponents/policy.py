@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 
 from mage.chance import Dice
 from mage.play.game import State
+from mage.play.soundness import check_mixture
 
 Mixture = Sequence[tuple[int, float]]
 """(action, probability) pairs; probabilities are positive and sum to 1."""
+MOST_CHECKED = 10_000
+"""Positions at which an opponent remembers that its mixture was sound; at others it is checked each time."""
 
 
 def sample(mixture: Mixture, dice: Dice) -> int:
@@ -31,16 +34,22 @@ class Mixed:
         rule: pure function from a state (never chance or terminal) to a mixture.
     """
 
-    __slots__ = ("_rule", "name")
+    __slots__ = ("_checked", "_rule", "name")
 
     def __init__(self, name: str, rule: Callable[[State], Mixture]) -> None:
         self.name = name
         self._rule = rule
+        self._checked: set[tuple[int, ...]] = set()
 
     def policy(self, state: State) -> Mixture:
-        """(action, probability) pairs at `state`, summing to 1."""
-        return self._rule(state)
+        """(action, probability) pairs at `state`. Raises GameError where the rule gives no mixture."""
+        mixture = self._rule(state)
+        if state.history not in self._checked:
+            check_mixture(self.name, state, mixture)
+            if len(self._checked) < MOST_CHECKED:
+                self._checked.add(state.history)
+        return mixture
 
     async def act(self, state: State, dice: Dice) -> int:
         """An action drawn from the mixture at `state`."""
-        return sample(self._rule(state), dice)
+        return sample(self.policy(state), dice)

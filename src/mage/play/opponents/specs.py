@@ -55,9 +55,9 @@ def split(spec: str) -> tuple[str, dict[str, str]]:
     >>> split("mcts:simulations=100,seed=3")
     ('mcts', {'simulations': '100', 'seed': '3'})
     """
-    name, colon, rest = spec.partition(":")
+    name, _, rest = spec.partition(":")
     raw: dict[str, str] = {}
-    for part in rest.split(",") if colon else ():
+    for part in rest.split(",") if rest.strip() else ():
         key, equals, text = (piece.strip() for piece in part.partition("="))
         if not (key and equals and text):
             raise GameError(f"opponent {spec!r}: expected name:param=value,param=value, found {part!r}")
