@@ -27,8 +27,8 @@ class Method:
 def methods() -> tuple[Method, ...]:
     """All methods.
 
-    >>> [method.name for method in methods()]
-    ['mage', 'lamer', 'gigpo', 'grpo', 'rloo', 'ppo', 'reinforce++', 'reinforce']
+    >>> [method.name for method in methods() if method.kind == "prompted"]
+    ['react', 'reflexion', 'a-mem', 'memento']
     """
     group = ("group", "opponent", "episode")
     alone = {"memory": "none"}
@@ -100,6 +100,34 @@ def methods() -> tuple[Method, ...]:
             "Williams 1992",
             "each episode alone, group mean",
             {"trial": alone, "credit": {"returns": "episode", "advantage": "reinforce", "baseline": group}},
+        ),
+        Method(
+            "react",
+            "prompted",
+            "arXiv 2210.03629",
+            "thought, action, observation; each episode alone",
+            {"trial": alone},
+        ),
+        Method(
+            "reflexion",
+            "prompted",
+            "arXiv 2303.11366",
+            "after an episode that was not won a plan for the next",
+            {"trial": {"memory": "reflexion"}},
+        ),
+        Method(
+            "a-mem",
+            "prompted",
+            "arXiv 2502.12110",
+            "notes that the model describes, links and revises; the most alike are recalled",
+            {"trial": {"memory": "a-mem"}},
+        ),
+        Method(
+            "memento",
+            "prompted",
+            "arXiv 2508.16153",
+            "cases of what was tried and what came of it; the most alike are recalled, good ones first",
+            {"trial": {"memory": "memento"}, "recall": {"count": 8}},
         ),
     )
 

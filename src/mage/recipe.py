@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
 AdvantageKind = Literal["reinforce", "reinforce++", "rloo", "grpo", "gigpo", "gae"]
 BaselineKey = Literal["group", "opponent", "seat", "episode", "anchor"]
-MemoryMode = Literal["history", "reflection", "history+reflection", "none"]
+MemoryMode = Literal["history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento"]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -47,6 +47,21 @@ class TrialSection(Section):
     """How often an illegal action is asked for again in an episode before the agent forfeits."""
     max_action_tokens: Count = 8
     max_remark_tokens: Count = 8
+
+
+class RecallSection(Section):
+    """How memories with a store find and keep things (`a-mem`, `memento`)."""
+
+    embedder: str = "hashed"
+    """How texts become keys: `hashed` (words, no model), or a model of the package sentence-transformers."""
+    scope: Literal["trial", "game"] = "trial"
+    """Who sees an entry: the trial that left it, or all later trials."""
+    count: Count = 5
+    """Entries recalled at the start of an episode."""
+    limit: Count = 1000
+    """Entries kept; the oldest go first."""
+    path: str | None = None
+    """File of the store (SQLite), which outlives the run; default: in memory."""
 
 
 class Share(Section):
@@ -202,6 +217,7 @@ class Recipe(Section):
     seed: int = 0
     game: GameSection = GameSection()
     trial: TrialSection = TrialSection()
+    recall: RecallSection = RecallSection()
     population: PopulationSection = PopulationSection()
     credit: CreditSection = CreditSection()
     engine: EngineSection = EngineSection()

@@ -149,8 +149,9 @@ def _run(recipe: Recipe, parent: Path, note: Note) -> Row | RunError:
     try:
         folder = RunFolder.open(path, recipe) if RunFolder.is_run(path) else RunFolder.create(recipe, path)
         found = folder.evals().get("default")
-        if found is None or found["iteration"] != recipe.loop.iterations:
-            if find_method(recipe.method).kind == "trained":
+        trained = find_method(recipe.method).kind == "trained"
+        if found is None or found["iteration"] != (recipe.loop.iterations if trained else 0):
+            if trained:
                 note(f"{path.name}: training")
                 _call(["train", "--resume", str(path), "--json"], parent / f"{path.name}.log")
             _call(["eval", str(path), "--json"], parent / f"{path.name}-eval.log")

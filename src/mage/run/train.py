@@ -17,6 +17,7 @@ from mage.errors import RunError
 from mage.learn.credit import Credit, assign_credit
 from mage.learn.data import Coefficients, StateValues, by_turn, training_data
 from mage.learn.table import Reals
+from mage.methods import find_method
 from mage.play.collect import Collected, collect
 from mage.play.opponents.population import draw_tasks
 from mage.play.records import Phase
@@ -41,6 +42,7 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
     RunFolder.open(folder.path, recipe)  # a run of this recipe
     if not resume and folder.metrics_path.exists():
         raise RunError(f"{folder.path} has iterations already: resume the run, or choose another folder")
+    check_trainable(recipe)
     arena = make_arena(recipe)
     with folder.lock():
         progress.start(recipe, folder)
@@ -67,6 +69,17 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
                     tracker.close()
         finally:
             progress.done()
+
+
+def check_trainable(recipe: Recipe) -> None:
+    """Whether there is something to train. Raises RunError for a prompting method, and for a memory that grows."""
+    if find_method(recipe.method).kind == "prompted":
+        raise RunError(
+            f"method = {recipe.method!r} prompts a model and trains nothing: measure it with "
+            "`mage eval MODEL --recipe RECIPE` or `mage compare`"
+        )
+    if recipe.recall.scope == "game":
+        raise RunError("recall.scope = 'game' is for evaluation: what trials leave is no part of checkpoints")
 
 
 @contextmanager
@@ -159,6 +172,7 @@ class _Run:
             iteration=index,
         )
         collected = await collect(tasks, recipe.loop.group_size, self.play)
+        self.arena.memory.settle()
         if collected.failure_share > recipe.loop.failure_share or not collected.groups:
             reasons = "; ".join(sorted({dropped.reason for dropped in collected.dropped})[:3])
             raise RunError(
