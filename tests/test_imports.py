@@ -25,7 +25,7 @@ LAYERS = {
     "recipe_file": {"errors", "explain", "methods", "recipe"},
     "recall": {*BASE},
     "play": {*BASE, "cache", "references", "recipe", "recall", "engine.base"},
-    "learn": {*BASE, "recipe", "engine.base", "play.records"},
+    "learn": {*BASE, "references", "recipe", "engine.base", "play.records"},
     "engine": {*BASE},
     "analysis": {*BASE, "play"},
     "run": {

@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
 AdvantageKind = Literal["reinforce", "reinforce++", "rloo", "grpo", "gigpo", "gae"]
 BaselineKey = Literal["group", "opponent", "seat", "episode", "anchor"]
 MemoryMode = Literal["history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento"]
+
+
+def _reference(name: str) -> str:
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", name):
+        raise ValueError("should be a reference module:attribute")
+    return name
+
+
+Reference = Annotated[str, AfterValidator(_reference)]
+"""Something of the user's own, as `module:attribute`."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -38,7 +48,7 @@ class TrialSection(Section):
     episodes: Count = 3
     restart: Literal["replay", "redeal"] = "redeal"
     """`replay`: the same deal in every episode; `redeal`: new chance, same opponent and seat."""
-    memory: MemoryMode = "reflection"
+    memory: MemoryMode | Reference = "reflection"
     """What the next episode sees of those before it."""
     seats: Literal["both"] | Annotated[int, Field(ge=0)] = "both"
     """The agent's seat; `both` balances the seats over the groups of an iteration."""
@@ -89,7 +99,7 @@ class CreditSection(Section):
     """Discount per turn inside an episode."""
     gamma_traj: Fraction = 0.6
     """Discount per episode border."""
-    advantage: AdvantageKind = "gigpo"
+    advantage: AdvantageKind | Reference = "gigpo"
     baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), strict=False)
     """What the turns that share one baseline have in common; empty: all turns of a phase are compared."""
     std: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from mage.play.records import EpisodeRecord, Task, Turn
 from mage.play.templates import Prompts
@@ -38,12 +38,13 @@ class Session(Protocol):
         ...
 
 
+@runtime_checkable
 class Memory(Protocol):
     """What the next episode sees of those before it. Stateless over trials, or with a store of its own behind it."""
 
     @property
     def name(self) -> str:
-        """Its name; the natural dialect explains it by the template `memory_NAME`."""
+        """Its name; the natural dialect explains it by the template `memory_NAME`, where there is one."""
         ...
 
     @property

@@ -22,6 +22,8 @@ class Series(NamedTuple):
     """Name of the memory, which has a template `memory_NAME`."""
 
 
+MEMORIES_TOLD = ("history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento")
+"""Memories that the natural dialect has words for, in a template `memory_NAME`."""
 Recalled = Literal["plans", "cases", "notes"]
 
 
@@ -137,7 +139,7 @@ class NaturalPrompts:
             rules=rules,
             series=fill("series_opponent" if series.opponent else "series_alone", episodes=series.episodes),
             restart=fill(f"restart_{series.restart}"),
-            memory=fill(f"memory_{series.memory}"),
+            memory=fill(f"memory_{series.memory}" if series.memory in MEMORIES_TOLD else "memory_other"),
         )
 
     def start(self, number: int, episodes: int, head: str, state: str, legal: Sequence[str]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -12,7 +14,7 @@ from mage.play.memories import make_memory, memory_names
 from mage.play.memories.amem import parse_object
 from mage.play.memory import Past
 from mage.play.records import EpisodeRecord, Task, Turn
-from mage.play.templates import make_prompts
+from mage.play.templates import MEMORIES_TOLD, make_prompts
 from mage.recipe import MemoryMode, RecallSection
 
 COMPACT, NATURAL = make_prompts("compact"), make_prompts("natural")
@@ -49,13 +51,34 @@ def play(session: object, view: str, said: str, reward: float, outcome: str) -> 
 
 
 def test_every_name_of_the_recipe_is_a_memory() -> None:
-    assert set(memory_names()) == set(MemoryMode.__args__)
+    assert set(memory_names()) == set(MemoryMode.__args__) == set(MEMORIES_TOLD)
     for name in memory_names():
         memory = make_memory(name)
         assert memory.name == name
         assert not memory.lasting
     with pytest.raises(GameError, match="did you mean 'reflexion'"):
         make_memory("reflexions")
+
+
+class Own:
+    name, fresh, reflects, lasting = "own", True, False, False
+
+    def __init__(self, recall: RecallSection) -> None:
+        self.recall = recall
+
+    def session(self, task: Task, member: int, say: object) -> object: ...
+
+    def settle(self) -> None: ...
+
+
+def test_a_memory_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("own_memory")
+    module.make, module.memory, module.other = Own, Own(RecallSection()), str
+    monkeypatch.setitem(sys.modules, "own_memory", module)
+    assert make_memory("own_memory:make", RecallSection(count=7)).recall.count == 7
+    assert make_memory("own_memory:memory") is module.memory
+    with pytest.raises(GameError, match=r"own_memory:other' made a str; expected a mage\.play\.memory\.Memory"):
+        make_memory("own_memory:other")
 
 
 def test_memento_shows_what_is_most_alike_and_good_cases_first() -> None:
