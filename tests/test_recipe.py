@@ -70,8 +70,8 @@ def test_unknown_keys_with_those_that_exist(data, words):
         ({"trial": {"stop_at_success": 1}}, "trial.stop_at_success = 1: should be a valid boolean"),
         (
             {"trial": {"memory": "diary"}},
-            "trial.memory = 'diary': should be 'history', 'reflection', 'history+reflection', 'none', 'reflexion', 'a-mem' or "
-            "'memento', or should be a reference module:attribute",
+            "trial.memory = 'diary': should be 'history', 'reflection', 'history+reflection', 'none', 'reflexion', "
+            "'a-mem' or 'memento', or should be a reference module:attribute",
         ),
         ({"trial": {"seats": "all"}}, "trial.seats = 'all': should be 'both', or should be a valid integer"),
         ({"trial": {"seats": True}}, "trial.seats = True: should be 'both', or should be a valid integer"),
