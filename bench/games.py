@@ -35,7 +35,7 @@ from mage.play.actors import Facts, Response, SilentRenderer, match_action, pars
 from mage.play.collect import collect
 from mage.play.game import CHANCE, TERMINAL, Dialect, TreeGame
 from mage.play.games import make_game
-from mage.play.memory import make_memory
+from mage.play.memories import make_memory
 from mage.play.opponents import make_opponent
 from mage.play.opponents.policy import sample
 from mage.play.opponents.population import Population, draw_tasks, seats_of

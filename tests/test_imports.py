@@ -23,8 +23,9 @@ LAYERS = {
     "methods": {"errors", "references"},
     "recipe": set(),
     "recipe_file": {"errors", "explain", "methods", "recipe"},
-    "play": {*BASE, "cache", "references", "recipe", "engine.base"},
-    "learn": {*BASE, "recipe", "engine.base", "play.records"},
+    "recall": {*BASE},
+    "play": {*BASE, "cache", "references", "recipe", "recall", "engine.base"},
+    "learn": {*BASE, "references", "recipe", "engine.base", "play.records"},
     "engine": {*BASE},
     "analysis": {*BASE, "play"},
     "peers": {*BASE, "engine.base", "play.actors", "analysis.stats"},
@@ -95,7 +96,12 @@ def test_layers(name):
 def test_what_is_imported_is_declared():
     """No module comes only by way of another package's dependencies, and none is declared for nothing."""
     project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
-    extras = {name for name in ("tensorboard", "wandb") if name in project["optional-dependencies"]}
+    optional = project["optional-dependencies"]
+    extras = {
+        re.split("[<>=]", line)[0].replace("-", "_")
+        for name in ("tensorboard", "wandb", "recall")
+        for line in optional[name]
+    }
     declared = {re.split("[<>=]", line)[0] for line in project["dependencies"]}
     owners = packages_distributions()
     modules = {name.split(".")[0] for path in FILES for name in imports(path)[1]} - sys.stdlib_module_names - extras

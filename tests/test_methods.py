@@ -47,6 +47,6 @@ def test_every_method_says_what_it_is_and_can_be_run(method):
 
 
 def test_defaults_of_a_method_that_does_not_exist():
-    with pytest.raises(RecipeError, match=r"unknown method 'rlo' \(did you mean 'rloo'\?\); known: gigpo, grpo"):
+    with pytest.raises(RecipeError, match=r"unknown method 'rlo' \(did you mean 'rloo'\?\); known: a-mem, gigpo, grpo"):
         method_defaults("rlo")
     assert method_defaults("mage")["credit"]["gamma_traj"] == 0.6

@@ -26,7 +26,7 @@ def refusal(data) -> str:
     [
         (
             {"sed": 1},
-            "sed: unknown key; known: credit, engine, eval, game, loop, method, name, optim, population, seed, "
+            "sed: unknown key; known: credit, engine, eval, game, loop, method, name, optim, population, recall, seed, "
             "trackers, trial",
         ),
         ({"loop": {"group": 1}}, f"loop.group: unknown key; known: {LOOP}"),
@@ -70,7 +70,8 @@ def test_unknown_keys_with_those_that_exist(data, words):
         ({"trial": {"stop_at_success": 1}}, "trial.stop_at_success = 1: should be a valid boolean"),
         (
             {"trial": {"memory": "diary"}},
-            "trial.memory = 'diary': should be 'history', 'reflection', 'history+reflection' or 'none'",
+            "trial.memory = 'diary': should be 'history', 'reflection', 'history+reflection', 'none', 'reflexion', "
+            "'a-mem' or 'memento', or should be a reference module:attribute",
         ),
         ({"trial": {"seats": "all"}}, "trial.seats = 'all': should be 'both', or should be a valid integer"),
         ({"trial": {"seats": True}}, "trial.seats = True: should be 'both', or should be a valid integer"),
@@ -164,7 +165,7 @@ def test_a_group_of_one_needs_no_group_baseline():
 
 
 def test_an_unknown_method():
-    words = "method = 'mag': unknown method 'mag' (did you mean 'mage'?); known: gigpo, grpo, lamer, mage"
+    words = "method = 'mag': unknown method 'mag' (did you mean 'mage'?); known: a-mem, gigpo, grpo, lamer, mage"
     assert words in refusal({"method": "mag"})
 
 

@@ -27,8 +27,8 @@ class Method:
 def methods() -> tuple[Method, ...]:
     """All methods.
 
-    >>> [method.name for method in methods()]
-    ['mage', 'lamer', 'gigpo', 'grpo', 'rloo', 'ppo', 'reinforce++', 'reinforce']
+    >>> [method.name for method in methods() if method.kind == "prompted"]
+    ['react', 'reflexion', 'a-mem', 'memento']
     """
     group = ("group", "opponent", "episode")
     alone = {"memory": "none"}
@@ -101,6 +101,34 @@ def methods() -> tuple[Method, ...]:
             "each episode alone, group mean",
             {"trial": alone, "credit": {"returns": "episode", "advantage": "reinforce", "baseline": group}},
         ),
+        Method(
+            "react",
+            "prompted",
+            "arXiv 2210.03629",
+            "thought, action, observation; each episode alone",
+            {"trial": alone},
+        ),
+        Method(
+            "reflexion",
+            "prompted",
+            "arXiv 2303.11366",
+            "after an episode that was not won a plan for the next",
+            {"trial": {"memory": "reflexion"}},
+        ),
+        Method(
+            "a-mem",
+            "prompted",
+            "arXiv 2502.12110",
+            "notes that the model describes, links and revises; the most alike are recalled",
+            {"trial": {"memory": "a-mem"}},
+        ),
+        Method(
+            "memento",
+            "prompted",
+            "arXiv 2508.16153",
+            "cases of what was tried and what came of it; the most alike are recalled, good ones first",
+            {"trial": {"memory": "memento"}, "recall": {"count": 8}},
+        ),
     )
 
 
@@ -124,6 +152,11 @@ def find_method(name: str) -> Method:
         if method.name == name:
             return method
     raise RecipeError(f"method = {name!r}: " + unknown("method", name, [method.name for method in methods()]))
+
+
+def prompts_only(name: str) -> bool:
+    """Whether a method trains nothing. One of the user's own, whose code may not be here, is taken to be trained."""
+    return not is_reference(name) and find_method(name).kind == "prompted"
 
 
 def method_defaults(name: str) -> Mapping[str, Mapping[str, Any]]:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
 AdvantageKind = Literal["reinforce", "reinforce++", "rloo", "grpo", "gigpo", "gae"]
 BaselineKey = Literal["group", "opponent", "seat", "episode", "anchor"]
-MemoryMode = Literal["history", "reflection", "history+reflection", "none"]
+MemoryMode = Literal["history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento"]
+
+
+def _reference(name: str) -> str:
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", name):
+        raise ValueError("should be a reference module:attribute")
+    return name
+
+
+Reference = Annotated[str, AfterValidator(_reference)]
+"""Something of the user's own, as `module:attribute`."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -44,7 +54,7 @@ class TrialSection(Section):
     episodes: Count = 3
     restart: Literal["replay", "redeal"] = "redeal"
     """`replay`: the same deal in every episode; `redeal`: new chance, same opponent and seat."""
-    memory: MemoryMode = "reflection"
+    memory: MemoryMode | Reference = "reflection"
     """What the next episode sees of those before it."""
     seats: Literal["both"] | Annotated[int, Field(ge=0)] = "both"
     """The agent's seat; `both` balances the seats over the groups of an iteration."""
@@ -53,6 +63,21 @@ class TrialSection(Section):
     """How often an illegal action is asked for again in an episode before the agent forfeits."""
     max_action_tokens: Count = 8
     max_remark_tokens: Count = 8
+
+
+class RecallSection(Section):
+    """How memories with a store find and keep things (`a-mem`, `memento`)."""
+
+    embedder: str = "hashed"
+    """How texts become keys: `hashed` (words, no model), or a model of the package sentence-transformers."""
+    scope: Literal["trial", "game"] = "trial"
+    """Who sees an entry: the trial that left it, or all later trials."""
+    count: Count = 5
+    """Entries recalled at the start of an episode."""
+    limit: Count = 1000
+    """Entries kept; the oldest go first."""
+    path: str | None = None
+    """File of the store (SQLite), which outlives the run; default: in memory."""
 
 
 class Share(Section):
@@ -80,7 +105,7 @@ class CreditSection(Section):
     """Discount per turn inside an episode."""
     gamma_traj: Fraction = 0.6
     """Discount per episode border."""
-    advantage: AdvantageKind = "gigpo"
+    advantage: AdvantageKind | Reference = "gigpo"
     baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), strict=False)
     """What the turns that share one baseline have in common; empty: all turns of a phase are compared."""
     std: bool = False
@@ -229,6 +254,7 @@ class Recipe(Section):
     seed: int = 0
     game: GameSection = GameSection()
     trial: TrialSection = TrialSection()
+    recall: RecallSection = RecallSection()
     population: PopulationSection = PopulationSection()
     credit: CreditSection = CreditSection()
     engine: EngineSection = EngineSection()

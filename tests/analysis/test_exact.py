@@ -15,7 +15,7 @@ from mage.errors import MageError
 from mage.play.actors import Response, SilentRenderer
 from mage.play.game import CHANCE, TERMINAL
 from mage.play.games import make_game
-from mage.play.memory import make_memory
+from mage.play.memories import make_memory
 from mage.play.opponents import make_opponent
 from mage.play.records import EpisodeRecord, StopReason, Task, Trial
 from mage.play.trial import play_trial

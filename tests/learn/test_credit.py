@@ -1,6 +1,8 @@
 """Whole credit: hand-worked trials, and what must hold for any of them."""
 
+import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,9 @@ from fake_trials import Act, Ep, Note, plain, play
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage.errors import RecipeError
 from mage.learn.credit import assign_credit
+from mage.learn.table import Reals, TurnTable
 from mage.play.records import Trial
 from mage.recipe import CreditSection
 
@@ -235,3 +239,36 @@ def test_first_turns_are_centred(kind: str, made: Any) -> None:
     for key in set(place):
         total = sum(a for a, own in zip(got, place, strict=True) if own == key)
         assert total == pytest.approx(0, abs=1e-9)
+
+
+def centred(table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
+    return returns - returns.mean()
+
+
+def short(table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
+    return returns[1:]
+
+
+def endless(table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
+    return returns * np.inf
+
+
+def test_an_advantage_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("own_credit")
+    module.centred, module.short, module.endless, module.none = centred, short, endless, 3  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "own_credit", module)
+    trials = [plain([1.0]), plain([3.0])]
+
+    def advantages(name: str) -> list[list[float]]:
+        credit = CreditSection(returns="episode", advantage=f"own_credit:{name}")
+        return [turns.tolist() for turns in assign_credit(trials, credit, max_tokens=LIMITS).advantages]
+
+    assert advantages("centred") == [[-1], [1]]
+    for name, words in (
+        ("short", "own_credit:short': expected 2 finite numbers, one a turn, not an array of shape"),
+        ("endless", "with others"),
+        ("none", "has a int there; expected a function"),
+        ("missing", "has no 'missing'"),
+    ):
+        with pytest.raises(RecipeError, match=words):
+            advantages(name)

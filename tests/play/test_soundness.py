@@ -11,7 +11,7 @@ from mage.errors import GameError
 from mage.play.actors import RandomActor
 from mage.play.game import CHANCE, TERMINAL
 from mage.play.games import make_game
-from mage.play.memory import make_memory
+from mage.play.memories import make_memory
 from mage.play.opponents.policy import Mixed
 from mage.play.records import Task
 from mage.play.soundness import check_start

@@ -106,10 +106,11 @@ def test_every_template_is_used_and_filled_by_name_only():
         name: [field for _, field, _, _ in Formatter().parse(template(name)) if field is not None] for name in NAMES
     }
     assert all(re.fullmatch(r"[a-z]+", field) for used in fields.values() for field in used)
-    stems = {
-        re.sub(r"_(won|lost|drawn|replay|redeal|opponent|alone|said|none|history.*|reflection)$", "", n) for n in NAMES
-    }
-    source = files("mage.play").joinpath("templates.py").read_text(encoding="utf-8")
+    ends = "won|lost|drawn|replay|redeal|opponent|alone|said|none|plans|cases|notes"
+    memories = "history.*|reflection|reflexion|a-mem|memento|other"
+    stems = {re.sub(rf"_({ends}|{memories})$", "", name) for name in NAMES}
+    pages = ("templates.py", "memories/amem.py")
+    source = "".join(files("mage.play").joinpath(page).read_text(encoding="utf-8") for page in pages)
     assert all(f'"{stem}' in source for stem in stems)
 
 

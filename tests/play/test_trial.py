@@ -15,7 +15,7 @@ from mage.chance import SeededDice
 from mage.errors import GameError
 from mage.play.actors import PlainActor, RandomActor
 from mage.play.games import make_game
-from mage.play.memory import make_memory
+from mage.play.memories import make_memory
 from mage.play.opponents import make_opponent
 from mage.play.records import StopReason, Task
 from mage.play.trial import TrialSettings, play_trial, task_dice

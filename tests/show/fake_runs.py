@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mage.play.actors import RandomActor
 from mage.play.games import make_game
-from mage.play.memory import make_memory
+from mage.play.memories import make_memory
 from mage.play.opponents import make_opponent
 from mage.play.records import Task
 from mage.play.trial import play_trial

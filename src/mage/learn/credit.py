@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mage.errors import RecipeError
 from mage.learn.advantages import gigpo, grpo, reinforce, reinforce_plus, rloo, standardised
 from mage.learn.baselines import trial_baseline, turn_baseline
 from mage.learn.data import StateValues
@@ -18,6 +19,7 @@ from mage.learn.returns import has_outcome, trial_return_index, trial_returns, t
 from mage.learn.table import Mask, Reals, TurnTable, turn_table
 from mage.play.records import Phase, Trial
 from mage.recipe import CreditSection
+from mage.references import load
 
 SILENT = 1e-7
 """An advantage smaller than this is rounding."""
@@ -109,7 +111,30 @@ def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals, v
                 step_weight=credit.step_weight,
                 std=credit.std,
             )
+        case reference:
+            advantages = own_advantages(reference, table, returns, credit)
     return np.where(has_outcome(table), advantages, penalties)
+
+
+def own_advantages(reference: str, table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
+    """Advantages [T] by a function of the user's own, `(table, returns, credit) -> advantages`.
+
+    Raises RecipeError where the reference is no function, and where what it returns is not one finite number a turn.
+    """
+    function = load(
+        "credit.advantage",
+        reference,
+        wanted="a function of (table, returns, credit)",
+        fits=callable,
+        error=RecipeError,
+    )
+    advantages = np.asarray(function(table, returns, credit), dtype=np.float64)
+    if advantages.shape != returns.shape or not np.isfinite(advantages).all():
+        raise RecipeError(
+            f"credit.advantage = {reference!r}: expected {len(returns)} finite numbers, one a turn, "
+            f"not an array of shape {advantages.shape}" + ("" if np.isfinite(advantages).all() else " with others")
+        )
+    return advantages
 
 
 def invalid_penalties(table: TurnTable, coefficient: float) -> Reals:

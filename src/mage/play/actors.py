@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -49,6 +50,10 @@ class Actor(Protocol):
         """A response that should say a remark; `facts` is for actors without a model, which could not think of any."""
         ...
 
+    async def say(self, question: str, most: int, seed: int) -> str:
+        """The answer to a question of its own, of at most `most` tokens."""
+        ...
+
 
 class PlainActor:
     """Samples each response from a model, at once and as a whole.
@@ -83,6 +88,14 @@ class PlainActor:
     async def reflect(self, context: Sequence[int], facts: Facts, seed: int) -> Response:
         """Sample until `</remark>` or the token limit."""
         return await self._sample(context, self._reflect, "remark", seed)
+
+    async def say(self, question: str, most: int, seed: int) -> str:
+        """Sample an answer in a context of its own; empty where question and answer do not fit into one."""
+        prompt = self.renderer.system("") + self.renderer.user(question)
+        if len(prompt) + most > self._sampler.context_length:
+            return ""
+        params = replace(self._act, max_tokens=most, stop=())
+        return (await self._sampler.sample(prompt, params, seed)).text.strip()
 
     async def _sample(self, context: Sequence[int], params: SamplingParams, tag: str, seed: int) -> Response:
         sample = await self._sampler.sample(context, params, seed)
@@ -126,6 +139,10 @@ class RandomActor:
         """A true fact, or nothing."""
         told = facts() if self._reports else ()
         return self._say("remark", told[scramble(seed) % len(told)] if told else "")
+
+    async def say(self, question: str, most: int, seed: int) -> str:
+        """Nothing."""
+        return ""
 
 
 class CachedRenderer:

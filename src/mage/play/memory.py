@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from mage.errors import GameError, unknown
-from mage.play.records import EpisodeRecord, Task
+from mage.play.records import EpisodeRecord, Task, Turn
 from mage.play.templates import Prompts
+
+Say = Callable[[str, int], Awaitable[str]]
+"""Asks the agent's model a question of its own, outside of the trial's contexts: (question, most tokens) → answer."""
 
 
 class Past(NamedTuple):
@@ -16,14 +18,33 @@ class Past(NamedTuple):
 
     record: EpisodeRecord
     remark: str
+    turns: tuple[Turn, ...] = ()
+    """What was shown and said in it."""
 
 
+class Session(Protocol):
+    """One trial's side of a memory."""
+
+    async def head(self, past: Sequence[Past], view: str, prompts: Prompts) -> str:
+        """The text at the head of the next episode's first message (may be empty); `view` is what it shows first."""
+        ...
+
+    def ask(self, number: int, episodes: int, record: EpisodeRecord, prompts: Prompts) -> str | None:
+        """What asks for a remark after episode `number` (from 1) that ended as `record` says; None asks for none."""
+        ...
+
+    async def ended(self, past: Past) -> None:
+        """An episode is over, its remark written; called for the last one too."""
+        ...
+
+
+@runtime_checkable
 class Memory(Protocol):
     """What the next episode sees of those before it. Stateless over trials, or with a store of its own behind it."""
 
     @property
     def name(self) -> str:
-        """Its name; the natural dialect explains it by the template `memory_NAME`."""
+        """Its name; the natural dialect explains it by the template `memory_NAME`, where there is one."""
         ...
 
     @property
@@ -33,11 +54,20 @@ class Memory(Protocol):
 
     @property
     def reflects(self) -> bool:
-        """Whether a remark is asked for after each episode but the last."""
+        """Whether remarks are asked for between episodes."""
         ...
 
-    async def recall(self, past: Sequence[Past], prompts: Prompts) -> str:
-        """The text at the head of the next episode's first message (may be empty)."""
+    @property
+    def lasting(self) -> bool:
+        """Whether what one trial leaves is seen by later ones."""
+        ...
+
+    def session(self, task: Task, member: int, say: Say) -> Session:
+        """The side of one trial. What it leaves for later trials is there after `settle`."""
+        ...
+
+    def settle(self) -> None:
+        """Take up what the trials since the last call have left, in the order of their tasks."""
         ...
 
 
@@ -48,13 +78,28 @@ class TrialMemory:
     name: str
     fresh: bool
     reflects: bool
+    lasting: bool = False
 
-    async def recall(self, past: Sequence[Past], prompts: Prompts) -> str:
+    def session(self, task: Task, member: int, say: Say) -> Session:
+        """Itself: it keeps nothing."""
+        return self
+
+    def settle(self) -> None:
+        """Nothing."""
+
+    def ask(self, number: int, episodes: int, record: EpisodeRecord, prompts: Prompts) -> str | None:
+        """Asks after every episode, if it reflects at all."""
+        return prompts.reflect(number, episodes, record.result, record.outcome) if self.reflects else None
+
+    async def ended(self, past: Past) -> None:
+        """Nothing."""
+
+    async def head(self, past: Sequence[Past], view: str, prompts: Prompts) -> str:
         """Remarks where only they survive; the last outcome where nothing else would tell it; otherwise nothing."""
         if not past or self.fresh != self.reflects:
             return ""
         if self.fresh:
-            return prompts.remarks([remark for _, remark in past])
+            return prompts.remarks([each.remark for each in past])
         record = past[-1].record
         return prompts.over(len(past), record.result, record.outcome)
 
@@ -65,19 +110,6 @@ MEMORIES = (
     TrialMemory("history+reflection", fresh=False, reflects=True),
     TrialMemory("none", fresh=True, reflects=False),
 )
-
-
-def make_memory(name: str) -> Memory:
-    """The memory of a `trial.memory` key (`recipe.MemoryMode`). Raises GameError for a name that does not exist.
-
-    >>> memory = make_memory("reflection")
-    >>> memory.fresh, memory.reflects
-    (True, True)
-    """
-    for memory in MEMORIES:
-        if memory.name == name:
-            return memory
-    raise GameError(unknown("memory", name, [memory.name for memory in MEMORIES]))
 
 
 class GivenRemark(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mage.chance import GOLDEN, MASK, scramble
+from mage.chance import GOLDEN, MASK, derive, scramble
 from mage.play.actors import Actor, Response
 from mage.play.records import EpisodeRecord, Phase, Result, StopReason, Task, Trial, Turn
 
@@ -23,6 +23,7 @@ class Scribe:
         self.turns: list[Turn] = []
         self.records: list[EpisodeRecord] = []
         self.full = False
+        self._said = 0
         self._unclosed: tuple[int, ...] | None = None  # a response that no message has followed yet
         self._seed = scramble((task.seed + (member + 1) * GOLDEN) & MASK)
 
@@ -35,6 +36,11 @@ class Scribe:
     def seed(self) -> int:
         """The seed of the next response: its own for every turn of every member."""
         return ((self._seed + len(self.turns) * _TURN) & MASK) >> 1
+
+    async def say(self, question: str, most: int) -> str:
+        """The model's answer to a question of its own: no part of the trial, and not learned from."""
+        self._said += 1
+        return await self.actor.say(question, most, derive(self.task.seed, "say", self.member, self._said) >> 1)
 
     def hear(self, text: str, phase: Phase) -> bool:
         """Add a message to the open context, unless no response would fit after it: then the trial is `full`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from mage.play.game import Dialect
 from mage.play.records import Restart, Result
@@ -20,6 +20,11 @@ class Series(NamedTuple):
     restart: Restart
     memory: str
     """Name of the memory, which has a template `memory_NAME`."""
+
+
+MEMORIES_TOLD = ("history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento")
+"""Memories that the natural dialect has words for, in a template `memory_NAME`."""
+Recalled = Literal["plans", "cases", "notes"]
 
 
 class Prompts(Protocol):
@@ -51,6 +56,14 @@ class Prompts(Protocol):
 
     def remarks(self, remarks: Sequence[str]) -> str:
         """Earlier remarks, oldest first, as the next episode sees them."""
+        ...
+
+    def plan(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """Tells how an episode ended that was not won, and asks for a plan as a remark (Reflexion)."""
+        ...
+
+    def recalled(self, kind: Recalled, items: Sequence[str]) -> str:
+        """Plans, cases or notes from earlier episodes, as the next one sees them."""
         ...
 
 
@@ -105,6 +118,14 @@ class CompactPrompts:
         """`note call Q note bet K`; an empty remark keeps its `note`, so that places do not shift."""
         return " ".join([f"note {remark}" if remark else "note" for remark in remarks])
 
+    def plan(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """As `reflect`: a tiny model has one word for both."""
+        return self.reflect(number, episodes, result, outcome)
+
+    def recalled(self, kind: Recalled, items: Sequence[str]) -> str:
+        """As `remarks`: `note +2 J bet bet`."""
+        return self.remarks(items)
+
 
 class NaturalPrompts:
     """Prompts in sentences, filled into the templates of `play/prompts`."""
@@ -118,7 +139,7 @@ class NaturalPrompts:
             rules=rules,
             series=fill("series_opponent" if series.opponent else "series_alone", episodes=series.episodes),
             restart=fill(f"restart_{series.restart}"),
-            memory=fill(f"memory_{series.memory}"),
+            memory=fill(f"memory_{series.memory}" if series.memory in MEMORIES_TOLD else "memory_other"),
         )
 
     def start(self, number: int, episodes: int, head: str, state: str, legal: Sequence[str]) -> str:
@@ -154,6 +175,14 @@ class NaturalPrompts:
         """One line per remark with the number of the episode after which it was written."""
         lines = [fill("remark", number=n, remark=remark or "(nothing)") for n, remark in enumerate(remarks, start=1)]
         return fill("remarks", remarks="\n".join(lines))
+
+    def plan(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """The result as it was, the game's own account of it, and a request for the mistake and a plan."""
+        return fill("plan", number=number, episodes=episodes, result=fill(f"result_{result}"), outcome=outcome)
+
+    def recalled(self, kind: Recalled, items: Sequence[str]) -> str:
+        """A numbered list under a line that says what it is."""
+        return fill(f"recalled_{kind}", items="\n".join(f"{n}. {item}" for n, item in enumerate(items, start=1)))
 
 
 def fill(name: str, **values: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple, Protocol, cast
@@ -11,7 +11,7 @@ from mage.chance import Dice, SeededDice, derive
 from mage.errors import GameError
 from mage.play.actors import Actor, Facts, match_action
 from mage.play.game import Episode, Game, Opponent, State, TreeGame
-from mage.play.memory import GivenRemark, Memory, Past
+from mage.play.memory import GivenRemark, Memory, Past, Session
 from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial
 from mage.play.scribe import Scribe
 from mage.play.soundness import is_number
@@ -90,6 +90,7 @@ async def play_trial(
     dice = dice or task_dice(task)
     table = _Table(cast(TreeGame, game), cast(Opponent, opponent), task.seat, prompts, settings.reprompts)
     scribe = Scribe(task, member, actor)
+    session = memory.session(task, member, scribe.say)
     opening = prompts.system(
         game.rules(task.seat), Series(task.episodes, opponent is not None, task.restart, memory.name)
     )
@@ -98,25 +99,42 @@ async def play_trial(
     for number in range(task.episodes):
         if number == 0 or memory.fresh:
             scribe.open(opening)
-        head = await memory.recall(past, prompts)
-        start = partial(prompts.start, number + 1, task.episodes, head)
+        first = len(scribe.turns)
+        opener = _Opener(prompts, session, past, number + 1, task.episodes)
         episode = await game.start(dice("deal", number))
-        record = await _play_episode(table, episode, dice("opponent", number), scribe, start)
-        if scribe.full or number + 1 == task.episodes:
+        record = await _play_episode(table, episode, dice("opponent", number), scribe, opener)
+        played = Past(record, "", tuple(scribe.turns[first:]))
+        succeeded = settings.stop_at_success and record.result == "won"
+        if scribe.full or succeeded or number + 1 == task.episodes:
+            stop = StopReason.FIRST_SUCCESS if succeeded and number + 1 < task.episodes else stop
+            await session.ended(played)
             break
-        if settings.stop_at_success and record.result == "won":
-            stop = StopReason.FIRST_SUCCESS
-            break
-        remark = ""
-        if memory.reflects:
-            ask = prompts.reflect(number + 1, task.episodes, record.result, record.outcome)
+        ask = session.ask(number + 1, task.episodes, record, prompts)
+        if ask is not None:
             remark = await _reflect(scribe, ask, partial(game.facts, episode, task.seat))
             if scribe.full:
                 break
             if given_remark:
                 remark = await given_remark(task, member, number, remark)
-        past.append(Past(record, remark))
+            played = played._replace(remark=remark)
+        await session.ended(played)
+        past.append(played)
     return scribe.trial(StopReason.CONTEXT_FULL if scribe.full else stop)
+
+
+class _Opener(NamedTuple):
+    """Words the first message of an episode, when it is known what the agent is shown."""
+
+    prompts: Prompts
+    session: Session
+    past: Sequence[Past]
+    number: int
+    episodes: int
+
+    async def __call__(self, view: str, legal: tuple[str, ...]) -> str:
+        """What is remembered, then the state."""
+        head = await self.session.head(self.past, view, self.prompts)
+        return self.prompts.start(self.number, self.episodes, head, view, legal)
 
 
 class _Table(NamedTuple):
@@ -129,10 +147,8 @@ class _Table(NamedTuple):
     reprompts: int
 
 
-async def _play_episode(
-    table: _Table, episode: Episode, rolls: Dice, scribe: Scribe, start: Callable[[str, tuple[str, ...]], str]
-) -> EpisodeRecord:
-    """Both sides move until the episode ends; `start` words the agent's first message."""
+async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Scribe, opener: _Opener) -> EpisodeRecord:
+    """Both sides move until the episode ends; `opener` words the agent's first message."""
     game, opponent, seat, prompts, reprompts = table
     tree = cast(TreeEpisode, episode)
     first = len(scribe.turns)
@@ -152,7 +168,7 @@ async def _play_episode(
         if asked_again:
             text = prompts.illegal(said, view, legal)
         elif len(scribe.turns) == first:
-            text = start(view, legal)
+            text = await opener(view, legal)
         else:
             text = prompts.turn(view, legal)
         if not scribe.hear(text, "act"):

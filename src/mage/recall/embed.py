@@ -68,7 +68,7 @@ class SentenceTransformerEmbedder:
             from sentence_transformers import SentenceTransformer
         except ImportError:
             raise MageError(
-                "embeddings by a model need the package sentence-transformers: pip install sentence-transformers"
+                "recall.embedder: a model needs the package sentence-transformers: pip install sentence-transformers"
             ) from None
         self._model: Any = SentenceTransformer(model, device="cpu")
         self.name = f"sentence-transformers:{model}"

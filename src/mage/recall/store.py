@@ -117,6 +117,11 @@ class Store:
         found = self.get([ids[place] for place in chosen])
         return [Found(entry, float(cosines[place])) for entry, place in zip(found, chosen, strict=True)]
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self._base.execute("DELETE FROM entries")
+        self._keys.clear()
+
     def count(self, scope: str | None = None) -> int:
         """How many entries a scope holds, or all together."""
         where, values = ("", ()) if scope is None else (" WHERE scope = ?", (scope,))

@@ -10,7 +10,8 @@ from mage.play.actors import Actor, PlainActor
 from mage.play.collect import Play
 from mage.play.game import Opponent, TreeGame
 from mage.play.games import make_game
-from mage.play.memory import GivenRemark, Memory, make_memory
+from mage.play.memories import make_memory
+from mage.play.memory import GivenRemark, Memory
 from mage.play.opponents import make_opponent, normalise
 from mage.play.opponents.population import Population, check_held_out, check_restart, seats_of
 from mage.play.records import Task, Trial
@@ -93,7 +94,7 @@ def make_arena(recipe: Recipe, extra: Sequence[str] = ()) -> Arena:
         population=population,
         held_out=held_out,
         opponents={name: make_opponent(name, game) for name in names},
-        memory=make_memory(recipe.trial.memory),
+        memory=make_memory(recipe.trial.memory, recipe.recall),
         prompts=make_prompts(recipe.game.dialect),
         settings=TrialSettings(reprompts=recipe.trial.reprompts, stop_at_success=recipe.trial.stop_at_success),
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from mage.analysis.stats import interval, paired, probability_of_improvement
 from mage.errors import RecipeError, RunError
-from mage.methods import find_method
+from mage.methods import prompts_only
 from mage.recipe import Recipe
 from mage.recipe_file import change_method, override, parse_recipe, read_data
 from mage.run.files import Row, writing
@@ -149,8 +149,9 @@ def _run(recipe: Recipe, parent: Path, note: Note) -> Row | RunError:
     try:
         folder = RunFolder.open(path, recipe) if RunFolder.is_run(path) else RunFolder.create(recipe, path)
         found = folder.evals().get("default")
-        if found is None or found["iteration"] != recipe.loop.iterations:
-            if find_method(recipe.method).kind == "trained":
+        trained = not prompts_only(recipe.method)
+        if found is None or found["iteration"] != (recipe.loop.iterations if trained else 0):
+            if trained:
                 note(f"{path.name}: training")
                 _call(["train", "--resume", str(path), "--json"], parent / f"{path.name}.log")
             _call(["eval", str(path), "--json"], parent / f"{path.name}-eval.log")

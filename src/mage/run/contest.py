@@ -19,6 +19,9 @@ from mage.run.arena import Arena
 from mage.run.exact_play import Weighted, exact_trials, remark_laws, shares_chance
 from mage.run.scores import Scores, pooled_scores
 
+ROUND = 16
+"""Trials that see the same memory, where it outlives them; what they leave is there for the next round."""
+
 
 class Contest:
     """An actor, the opponents it meets by their shares, and how."""
@@ -46,14 +49,20 @@ class Contest:
             given = None if laws is None else shuffled(_remark_dice(task), laws)
             return await self.arena.play(task, member, self.actor, given_remark=given)
 
-        tasks = self._tasks()
-        collected = await collect(tasks, 1, play)
-        if collected.dropped:
-            dropped = collected.dropped
-            raise MageError(f"{len(dropped)} of {len(tasks)} trials failed, first: {dropped[0].reason}")
+        tasks, memory = self._tasks(), self.arena.memory
+        size = len(tasks)
+        if memory.lasting:  # in rounds, and opponents in turn
+            size = ROUND
+            tasks.sort(key=lambda task: (task.group % self.section.trials, task.group))
         found: dict[tuple[str, int], list[Trial]] = {}
-        for one in collected.trials:
-            found.setdefault((one.task.opponent, one.task.seat), []).append(one)
+        for start in range(0, len(tasks), size):
+            collected = await collect(tasks[start : start + size], 1, play)
+            memory.settle()
+            if collected.dropped:
+                dropped = collected.dropped
+                raise MageError(f"{len(dropped)} of {len(tasks)} trials failed, first: {dropped[0].reason}")
+            for one in collected.trials:
+                found.setdefault((one.task.opponent, one.task.seat), []).append(one)
         return {pair: [(1 / len(listed), one) for one in listed] for pair, listed in sorted(found.items())}
 
     def _tasks(self) -> list[Task]:

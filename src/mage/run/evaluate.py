@@ -16,8 +16,10 @@ from mage.analysis.limits import exact_limits
 from mage.engine.local import LocalEngine, set_threads
 from mage.errors import MageError
 from mage.explain import explain
+from mage.methods import prompts_only
 from mage.play.actors import Actor, RandomActor
 from mage.play.game import units_of
+from mage.play.memory import Memory
 from mage.play.opponents import normalise
 from mage.recipe import EvalSection, Recipe
 from mage.run import checkpoints
@@ -114,7 +116,7 @@ def evaluate(
     section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed)
     player, iteration = _actor(arena, path, folder, section, actor)
     contest = Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks)
-    why_not = _why_sampled(exact, section, actor)
+    why_not = _why_sampled(exact, section, actor, arena.memory)
     found: dict[tuple[str, int], Weighted] | None = None
     if why_not is None:
         try:
@@ -188,12 +190,14 @@ def _shares(arena: Arena, opponents: Sequence[str] | None, held_out: bool) -> di
     return dict(zip(population.names, map(float, population.shares), strict=True))
 
 
-def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName) -> str | None:
+def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName, memory: Memory) -> str | None:
     """Why enumeration is out of the question from the start; None if it may be tried."""
     if exact is False or (exact is None and not section.exact):
         return "sampling was asked for"
     if actor == "random":
         return "the random actor draws its own actions"
+    if memory.lasting:
+        return f"memory {memory.name!r} grows from trial to trial"
     if section.temperature > 0:
         return f"the agent samples its answers (temperature {section.temperature:g}); exact play is greedy"
     return None
@@ -213,6 +217,10 @@ def open_trained(path: Path, folder: RunFolder | None) -> tuple[LocalEngine, int
     """The engine of a run's newest weights, or of a model folder. Raises MageError where there are none."""
     if folder is None:
         return LocalEngine.open(path), None
+    if prompts_only(folder.recipe.method):
+        from mage.run.base_model import starting_model
+
+        return LocalEngine.open(starting_model(folder.recipe)), 0
     if folder.model_path.is_dir():
         return LocalEngine.open(folder.model_path), folder.recipe.loop.iterations
     if not checkpoints.found(folder.checkpoints_path):

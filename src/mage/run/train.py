@@ -16,6 +16,7 @@ from mage.errors import RunError
 from mage.learn.credit import Credit, assign_credit
 from mage.learn.data import Coefficients, StateValues, by_turn, training_data
 from mage.learn.table import Reals
+from mage.methods import prompts_only
 from mage.play.collect import Collected, collect
 from mage.play.opponents.population import draw_tasks
 from mage.play.records import Phase
@@ -41,6 +42,7 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
     Raises MageError for what the user can mend; everything saved before stays.
     """
     RunFolder.open(folder.path, recipe)  # a run of this recipe
+    check_trainable(recipe)
     with folder.lock():  # before anything that can fail: who fails without it has no say about the folder
         if not resume and folder.metrics_path.exists():
             raise RunError(f"{folder.path} has iterations already: resume the run, or choose another folder")
@@ -75,6 +77,17 @@ def _mend_model(folder: RunFolder, last: Checkpoint, progress: ProgressSink) -> 
         engine.load_state(last.path)
         save_model(engine, folder.model_path)
         progress.note(f"the model was written again from the last checkpoint: in {folder.model_path.name}, {wrong}")
+
+
+def check_trainable(recipe: Recipe) -> None:
+    """Whether there is something to train. Raises RunError for a prompting method, and for a memory that grows."""
+    if prompts_only(recipe.method):
+        raise RunError(
+            f"method = {recipe.method!r} prompts a model and trains nothing: measure it with "
+            "`mage eval MODEL --recipe RECIPE` or `mage compare`"
+        )
+    if recipe.recall.scope == "game":
+        raise RunError("recall.scope = 'game' is for evaluation: what trials leave is no part of checkpoints")
 
 
 @contextmanager
@@ -167,6 +180,7 @@ class _Run:
             iteration=index,
         )
         collected = await collect(tasks, recipe.loop.group_size, self.play)
+        self.arena.memory.settle()
         if collected.failure_share > recipe.loop.failure_share or not collected.groups:
             reasons = "; ".join(sorted({dropped.reason for dropped in collected.dropped})[:3])
             raise RunError(

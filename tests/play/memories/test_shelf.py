@@ -1,0 +1,177 @@
+"""Memories with a store: who sees what, when it is taken up, what survives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from types import ModuleType
+
+import pytest
+
+from mage.errors import GameError
+from mage.play.memories import make_memory, memory_names
+from mage.play.memories.amem import parse_object
+from mage.play.memory import Past
+from mage.play.records import EpisodeRecord, Task, Turn
+from mage.play.templates import MEMORIES_TOLD, make_prompts
+from mage.recipe import MemoryMode, RecallSection
+
+COMPACT, NATURAL = make_prompts("compact"), make_prompts("natural")
+
+
+def task(group: int = 0) -> Task:
+    return Task(group, 0, "random", 3, "redeal", 0)
+
+
+def past(view: str, said: str, reward: float, outcome: str, remark: str = "") -> Past:
+    turn = Turn("act", 0, 0, 0, 1, (0.0,), view, f"<action>{said}</action>", said, view, True)
+    return Past(EpisodeRecord(reward, "won" if reward > 0 else "lost", outcome, False, 1), remark, (turn,))
+
+
+class Scripted:
+    """Answers questions in turn and keeps them."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = [answer if isinstance(answer, str) else json.dumps(answer) for answer in answers]
+        self.asked: list[str] = []
+
+    async def __call__(self, question: str, most: int) -> str:
+        self.asked.append(question)
+        return self.answers.pop(0) if self.answers else ""
+
+
+def head(session: object, view: str = "K first", earlier: tuple[Past, ...] = (), prompts: object = COMPACT) -> str:
+    return asyncio.run(session.head(earlier, view, prompts))
+
+
+def play(session: object, view: str, said: str, reward: float, outcome: str) -> None:
+    head(session, view)
+    asyncio.run(session.ended(past(view, said, reward, outcome)))
+
+
+def test_every_name_of_the_recipe_is_a_memory() -> None:
+    assert set(memory_names()) == set(MemoryMode.__args__) == set(MEMORIES_TOLD)
+    for name in memory_names():
+        memory = make_memory(name)
+        assert memory.name == name
+        assert not memory.lasting
+    with pytest.raises(GameError, match="did you mean 'reflexion'"):
+        make_memory("reflexions")
+
+
+class Own:
+    name, fresh, reflects, lasting = "own", True, False, False
+
+    def __init__(self, recall: RecallSection) -> None:
+        self.recall = recall
+
+    def session(self, task: Task, member: int, say: object) -> object: ...
+
+    def settle(self) -> None: ...
+
+
+def test_a_memory_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("own_memory")
+    module.make, module.memory, module.other = Own, Own(RecallSection()), str
+    monkeypatch.setitem(sys.modules, "own_memory", module)
+    assert make_memory("own_memory:make", RecallSection(count=7)).recall.count == 7
+    assert make_memory("own_memory:memory") is module.memory
+    with pytest.raises(GameError, match=r"own_memory:other' made a str; expected a mage\.play\.memory\.Memory"):
+        make_memory("own_memory:other")
+
+
+def test_memento_shows_what_is_most_alike_and_good_cases_first() -> None:
+    session = make_memory("memento", RecallSection(count=2)).session(task(), 0, Scripted())
+    assert head(session) == ""
+    play(session, "K first", "bet", -2.0, "-2 call")
+    play(session, "J second bet", "pass", -1.0, "-1")
+    play(session, "K first", "pass", 1.0, "+1 bet")
+    text = head(session, "K first", prompts=NATURAL)
+    assert "1. K first > pass : +1 bet\n2. K first > bet : -2 call" in text
+    assert "J second" not in text
+    assert session.ask(1, 3, past("K", "bet", 1.0, "").record, COMPACT) is None
+
+
+def test_a_trial_sees_its_own_entries_only_and_they_go_with_it() -> None:
+    memory = make_memory("memento")
+    one, other = memory.session(task(), 0, Scripted()), memory.session(task(), 0, Scripted())  # enumerated trials
+    play(one, "K first", "bet", 1.0, "+1")
+    assert head(one) != ""
+    assert head(other) == ""
+    memory.settle()
+    assert head(one) == ""
+
+
+def test_with_scope_game_entries_are_there_after_settling_in_the_order_of_tasks() -> None:
+    found = []
+    for order in ((0, 1), (1, 0)):  # whoever is faster
+        memory = make_memory("memento", RecallSection(scope="game"))
+        assert memory.lasting
+        for group in order:
+            session = memory.session(task(group), 0, Scripted())
+            play(session, "K first", f"said{group}", 1.0, "+1")
+            assert head(session) == ""
+        memory.settle()
+        found.append(head(memory.session(task(2), 0, Scripted())))
+    assert found[0] == found[1] == "note K first > said1 > +1 note K first > said0 > +1".replace("> +1", ": +1")
+
+
+def test_a_store_with_a_path_outlives_the_process(tmp_path) -> None:
+    recall = RecallSection(scope="game", path=str(tmp_path / "cases.sqlite"), limit=2)
+    memory = make_memory("memento", recall)
+    for number in range(4):
+        play(memory.session(task(number), 0, Scripted()), "K first", f"said{number}", 1.0, "+1")
+    memory.settle()
+    text = head(make_memory("memento", recall).session(task(), 0, Scripted()))
+    assert ("said3" in text, "said2" in text, "said1" in text) == (True, True, False)
+
+
+def test_reflexion_asks_after_failures_and_keeps_three_plans() -> None:
+    memory = make_memory("reflexion")
+    session = memory.session(task(), 0, Scripted())
+    lost, won = past("K", "bet", -1.0, "-1").record, past("K", "bet", 1.0, "+1").record
+    assert session.ask(1, 5, won, NATURAL) is None
+    assert "name the mistake" in session.ask(1, 5, lost, NATURAL)
+    earlier = tuple(past("K", "bet", -1.0, "-1", remark=plan) for plan in ("one", "two", "", "three", "four"))
+    assert head(session, "K", earlier, NATURAL).endswith("1. two\n2. three\n3. four")
+    assert head(session, "K", (), NATURAL) == ""
+
+
+def test_a_mem_describes_links_and_rewrites() -> None:
+    say = Scripted(
+        {"keywords": ["king"], "context": "It calls.", "tags": ["calling"]},
+        {"keywords": ["jack"], "context": "It bets weak hands.", "tags": ["bluff"]},
+        'I would link it: {"links": [1, 1, 9, "x"], "rewrite": {"1": {"context": "It calls too often."}, "7": {}}}',
+        {"keywords": [], "context": "", "tags": []},
+        "no idea",
+    )
+    memory = make_memory("a-mem", RecallSection(count=1))
+    session = memory.session(task(), 0, say)
+    play(session, "K first", "bet", 2.0, "you won, it called")
+    play(session, "J second bet", "pass", -1.0, "you lost")
+    play(session, "Q second", "pass", 1.0, "nothing seen")
+    assert len(say.asked) == 5  # the first note has none to be linked to
+    assert "K first\n> bet\nyou won, it called" in say.asked[0]
+    assert "1. K first" in say.asked[2]
+    # the second note is found by the state and brings the one it links to, as rewritten
+    text = head(session, "J second bet", prompts=NATURAL)
+    first, second = text.index("J second bet"), text.index("K first")
+    assert first < second
+    assert "(It calls too often.) [calling]" in text
+    assert "(It bets weak hands.) [bluff]" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", {}),
+        ("none {", {}),
+        ("[1, 2]", {}),
+        ('{"a": 1} {"b": 2}', {"a": 1}),
+        ('{bad} then {"a": {"b": []}} end', {"a": {"b": []}}),
+        ("{" * 2000, {}),
+    ],
+)
+def test_the_first_object_of_an_answer(text: str, found: dict) -> None:
+    assert parse_object(text) == found
