@@ -21,11 +21,12 @@ LAYERS = {
     "explain": set(),
     "references": {"errors"},
     "methods": {"errors", "references"},
-    "recipe": set(),
+    "recipe": {"recipe_values"},
+    "recipe_values": set(),
     "recipe_file": {"errors", "explain", "methods", "recipe"},
     "recall": {*BASE},
-    "play": {*BASE, "cache", "references", "recipe", "recall", "engine.base"},
-    "learn": {*BASE, "references", "recipe", "engine.base", "play.records"},
+    "play": {*BASE, "cache", "references", "recipe", "recipe_values", "recall", "engine.base"},
+    "learn": {*BASE, "references", "recipe", "recipe_values", "engine.base", "play.records"},
     "engine": {*BASE},
     "analysis": {*BASE, "play"},
     "peers": {*BASE, "engine.base", "play.actors", "analysis.stats"},
@@ -44,7 +45,7 @@ LAYERS = {
     },
     "show": {*BASE, "mage", "explain", "recipe", "recipe_file", "play", "analysis", "run"},
 }
-OUTER = {"cli", "commands", "__main__"}
+OUTER = {"cli", "process", "commands", "__main__"}
 HEAVY = ("torch", "transformers", "numpy", "pyspiel", "pydantic", "scipy", "matplotlib", "pyarrow", "rich", "typer")
 
 

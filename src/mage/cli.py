@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import logging
-import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import mage
 from mage.errors import MageError
+from mage.process import run as run_app
 
 app = typer.Typer(
     name="mage",
@@ -28,11 +23,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: mage train kuhn, then mage eval runs/kuhn, then mage report runs/kuhn",
 )
-
-CLICK_ERROR: Any = typer.BadParameter.__mro__[2]
-"""`ClickException` of the click that this typer uses: newer ones carry their own."""
-
-STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
 
@@ -232,67 +222,5 @@ def doctor(json: Json = False) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 2 for mistakes in what was asked, 130 when interrupted, 143
-    when terminated."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the shell: >&-
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-        stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no "±" gets a "?"
-    logging.basicConfig(level=logging.WARNING, format="mage: %(message)s")
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    received: list[int] = []
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        interrupt = signal.getsignal(signal.SIGINT)
-        _ignore_signals()
-        if not callable(interrupt):  # a script's background jobs ignore interrupts
-            raise KeyboardInterrupt
-        interrupt(signal.SIGINT, frame)  # whatever an interrupt ends in good order, this does too
-
-    before = {number: signal.getsignal(number) for number in STOPPING} if in_main_thread else {}
-    if in_main_thread:
-        signal.signal(signal.SIGTERM, terminate)
-    stopped = False
-    try:
-        status = app(args=None if arguments is None else list(arguments), standalone_mode=False)
-        sys.stdout.flush()
-        stopped = bool(received) or status == 128 + signal.SIGINT  # typer makes a status of an interrupt
-        if received:
-            return 128 + received[0]
-        return status if isinstance(status, int) else 0
-    except MageError as error:
-        sys.stderr.write(f"mage: error: {error}\n")
-        return 2
-    except CLICK_ERROR as error:
-        error.show()
-        return int(error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        stopped = True
-        return 128 + (received[0] if received else signal.SIGINT)
-    except BrokenPipeError:
-        _silence_stdout()
-        return 128 + signal.SIGPIPE
-    except OSError as error:  # the machine's answer to a path or a stream that was given, not a fault of the program
-        sys.stderr.write(f"mage: error: {error.filename or 'output'}: {error.strerror or error}\n")
-        if error.filename is None:
-            _silence_stdout()
-        return 2
-    finally:
-        if in_main_thread and stopped and arguments is None:
-            _ignore_signals()  # the process ends: another Ctrl-C would only spoil its last words
-        else:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-def _ignore_signals() -> None:
-    for number in STOPPING:
-        signal.signal(number, signal.SIG_IGN)
-
-
-def _silence_stdout() -> None:
-    """Lead standard output nowhere, so that the flush at exit is quiet too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Run the command line; see `mage.process.run`."""
+    return run_app(app, arguments)

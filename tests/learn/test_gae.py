@@ -13,7 +13,8 @@ from mage.learn.gae import gae, turn_discounts, turn_rewards
 from mage.learn.returns import turn_returns
 from mage.learn.table import turn_table
 from mage.play.records import Trial
-from mage.recipe import CreditSection, ReturnKind
+from mage.recipe import CreditSection
+from mage.recipe_values import ReturnKind
 
 LIMITS = {"act": 8, "reflect": 8}
 halves = st.integers(-8, 8).map(lambda number: number / 2)

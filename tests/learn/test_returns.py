@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mage.learn import returns
 from mage.learn.table import Reals, turn_table
 from mage.play.records import Trial
-from mage.recipe import ReturnKind
+from mage.recipe_values import ReturnKind
 
 HALF = 0.5
 

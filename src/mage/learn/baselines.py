@@ -14,7 +14,7 @@ import numpy as np
 
 from mage.learn.returns import has_outcome
 from mage.learn.table import Ints, Mask, Reals, TurnTable
-from mage.recipe import BaselineKey
+from mage.recipe_values import BaselineKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from mage.learn.returns import differences, last_reward
 from mage.learn.table import Reals, TurnTable
-from mage.recipe import ReturnKind
+from mage.recipe_values import ReturnKind
 
 
 def gae(rewards: Reals, discounts: Reals, values: Reals, lam: float) -> Reals:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mage.learn.table import Ints, Mask, Reals, TrialTable, TurnTable
-from mage.recipe import ReturnKind
+from mage.recipe_values import ReturnKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from mage.play.memories.amem import parse_object
 from mage.play.memory import Past
 from mage.play.records import EpisodeRecord, Task, Turn
 from mage.play.templates import MEMORIES_TOLD, make_prompts
-from mage.recipe import MemoryMode, RecallSection
+from mage.recipe import RecallSection
+from mage.recipe_values import MemoryMode
 
 COMPACT, NATURAL = make_prompts("compact"), make_prompts("natural")
 
