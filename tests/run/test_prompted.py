@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from small import small
+from small import StopAfter, Stopped, fingerprint, small
 
 from mage.errors import RunError
+from mage.recall.store import Store
 from mage.run.base_model import starting_model
 from mage.run.compare import compare
 from mage.run.evaluate import evaluate
@@ -38,12 +39,23 @@ def test_a_memory_that_grows_is_not_enumerated(tmp_path):
 
 
 def test_there_is_nothing_to_train(tmp_path):
-    for recipe, words in (
-        (small(method="reflexion"), "method = 'reflexion' prompts a model and trains nothing"),
-        (small(recall={"scope": "game"}), "recall.scope = 'game' is for evaluation"),
-    ):
-        with pytest.raises(RunError, match=words):
-            train(recipe, RunFolder.create(recipe, tmp_path / recipe.method), progress=Silent())
+    recipe = small(method="reflexion")
+    with pytest.raises(RunError, match="method = 'reflexion' prompts a model and trains nothing"):
+        train(recipe, RunFolder.create(recipe, tmp_path / "run"), progress=Silent())
+
+
+def test_a_memory_that_grows_is_resumed_as_it_was(tmp_path):
+    """With little room the store turns over in every iteration: a resumed run with another one would differ."""
+    recall = {"scope": "game", "limit": 8, "count": 2}
+    recipe = small(trial={"memory": "memento"}, recall=recall, loop={"iterations": 3, "checkpoint_every": 1})
+    whole = RunFolder.create(recipe, tmp_path / "whole")
+    train(recipe, whole, progress=Silent())
+    broken = RunFolder.create(recipe, tmp_path / "broken")
+    with pytest.raises(Stopped):
+        train(recipe, broken, progress=StopAfter(2))
+    train(recipe, broken, resume=True, progress=Silent())
+    assert fingerprint(broken.path) == fingerprint(whole.path)
+    assert Store(broken.latest_checkpoint().path / "memory.sqlite").count() == 8
 
 
 def test_they_are_compared_with_trained_ones(tmp_path):

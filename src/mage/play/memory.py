@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from mage.play.records import EpisodeRecord, Task, Turn
@@ -70,6 +71,14 @@ class Memory(Protocol):
         """Take up what the trials since the last call have left, in the order of their tasks."""
         ...
 
+    def save(self, folder: Path) -> None:
+        """Write what it holds into a checkpoint's folder; nothing if nothing outlives a trial."""
+        ...
+
+    def load(self, folder: Path) -> None:
+        """Take back what `save` wrote."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TrialMemory:
@@ -85,6 +94,12 @@ class TrialMemory:
         return self
 
     def settle(self) -> None:
+        """Nothing."""
+
+    def save(self, folder: Path) -> None:
+        """Nothing."""
+
+    def load(self, folder: Path) -> None:
         """Nothing."""
 
     def ask(self, number: int, episodes: int, record: EpisodeRecord, prompts: Prompts) -> str | None:

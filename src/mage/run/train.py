@@ -60,7 +60,7 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
             try:
                 engine = _open_engine(recipe, progress)
                 if resume:
-                    _restore(folder, engine, checkpoint, progress)
+                    _restore(folder, engine, arena, checkpoint, progress)
                 asyncio.run(_Run(arena, engine, folder, progress, trackers).iterations(start))
             finally:
                 for tracker in trackers:
@@ -80,14 +80,12 @@ def _mend_model(folder: RunFolder, last: Checkpoint, progress: ProgressSink) -> 
 
 
 def check_trainable(recipe: Recipe) -> None:
-    """Whether there is something to train. Raises RunError for a prompting method, and for a memory that grows."""
+    """Raise RunError for a prompting method: there is nothing to train."""
     if prompts_only(recipe.method):
         raise RunError(
             f"method = {recipe.method!r} prompts a model and trains nothing: measure it with "
             "`mage eval MODEL --recipe RECIPE` or `mage compare`"
         )
-    if recipe.recall.scope == "game":
-        raise RunError("recall.scope = 'game' is for evaluation: what trials leave is no part of checkpoints")
 
 
 @contextmanager
@@ -118,11 +116,14 @@ def _open_engine(recipe: Recipe, progress: ProgressSink) -> Engine:
     return engine
 
 
-def _restore(folder: RunFolder, engine: Engine, checkpoint: Checkpoint | None, progress: ProgressSink) -> None:
+def _restore(
+    folder: RunFolder, engine: Engine, arena: Arena, checkpoint: Checkpoint | None, progress: ProgressSink
+) -> None:
     """Take up the last checkpoint; later metrics are dropped. Says if versions or threads are others than before."""
     done = 0 if checkpoint is None else checkpoint.iteration
     if checkpoint is not None:
         engine.load_state(checkpoint.path)
+        arena.memory.load(checkpoint.path)
     folder.truncate_metrics(done)
     progress.note(f"resumed after iteration {done}" if done else "no checkpoint yet: starting from the beginning")
     changed = folder.changed_since_start()
@@ -217,6 +218,7 @@ class _Run:
         if last or done % loop.checkpoint_every == 0:
             with self.folder.checkpoint(done) as path:
                 self.engine.save_state(path)
+                self.arena.memory.save(path)
         for tracker in self.trackers:
             tracker.log(done, metrics, timings)
         self.progress.iteration(metrics, timings)

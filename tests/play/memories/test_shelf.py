@@ -71,6 +71,10 @@ class Own:
 
     def settle(self) -> None: ...
 
+    def save(self, folder: object) -> None: ...
+
+    def load(self, folder: object) -> None: ...
+
 
 def test_a_memory_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("own_memory")
@@ -116,6 +120,14 @@ def test_with_scope_game_entries_are_there_after_settling_in_the_order_of_tasks(
         memory.settle()
         found.append(head(memory.session(task(2), 0, Scripted())))
     assert found[0] == found[1] == "note K first > said1 > +1 note K first > said0 > +1".replace("> +1", ": +1")
+
+
+def test_a_try_that_failed_leaves_nothing() -> None:
+    memory = make_memory("memento", RecallSection(scope="game"))
+    play(memory.session(task(), 0, Scripted()), "K first", "first try", 1.0, "+1")
+    play(memory.session(task(), 0, Scripted()), "K first", "second try", 1.0, "+1")
+    memory.settle()
+    assert head(memory.session(task(1), 0, Scripted())) == "note K first > second try : +1"
 
 
 def test_a_store_with_a_path_outlives_the_process(tmp_path) -> None:

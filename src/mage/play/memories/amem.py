@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mage.play.memories.shelf import Corner, Shelf, transcript
@@ -43,6 +44,14 @@ class AMem:
     def settle(self) -> None:
         """See `Shelf.settle`."""
         self.shelf.settle()
+
+    def save(self, folder: Path) -> None:
+        """See `Shelf.save`."""
+        self.shelf.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """See `Shelf.load`."""
+        self.shelf.load(folder)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from mage.play.memories.shelf import Corner, Shelf
 from mage.play.memory import Past, Say
@@ -37,6 +38,14 @@ class Memento:
     def settle(self) -> None:
         """See `Shelf.settle`."""
         self.shelf.settle()
+
+    def save(self, folder: Path) -> None:
+        """See `Shelf.save`."""
+        self.shelf.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """See `Shelf.load`."""
+        self.shelf.load(folder)
 
 
 @dataclass(slots=True)

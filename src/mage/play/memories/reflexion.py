@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from mage.play.memory import Past, Say
 from mage.play.records import EpisodeRecord, Task
@@ -31,6 +32,12 @@ class Reflexion:
         return self
 
     def settle(self) -> None:
+        """Nothing."""
+
+    def save(self, folder: Path) -> None:
+        """Nothing."""
+
+    def load(self, folder: Path) -> None:
         """Nothing."""
 
     def ask(self, number: int, episodes: int, record: EpisodeRecord, prompts: Prompts) -> str | None:

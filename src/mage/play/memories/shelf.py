@@ -14,6 +14,7 @@ from mage.recipe import RecallSection
 
 Change = Callable[[Store], None]
 ALL = "all"
+STORE = "memory.sqlite"
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class Shelf:
 
     def corner(self, task: Task, member: int) -> Corner:
         """The part of one trial."""
+        self.pending.pop((task.group, member), None)  # of a try that failed half-way
         self.trials += 1  # a number of its own: trials that are enumerated share their task
         return Corner(self, ALL if self.lasting else f"trial {self.trials}", (task.group, member))
 
@@ -53,6 +55,16 @@ class Shelf:
             self.pending.clear()
         else:
             self.store.clear()
+
+    def save(self, folder: Path) -> None:
+        """Write a copy of the store, if it outlives trials."""
+        if self.lasting:
+            self.store.save(folder / STORE)
+
+    def load(self, folder: Path) -> None:
+        """Take the store back. Raises RunError where there is none, or it is damaged."""
+        if self.lasting:
+            self.store.load(folder / STORE)
 
 
 @dataclass(frozen=True, slots=True)
