@@ -36,6 +36,7 @@ LAYERS = {
         "cache",
         "explain",
         "methods",
+        "references",
         "recipe",
         "recipe_file",
         "play",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from small import StopAfter, Stopped, fingerprint, small
+from small import Notes, StopAfter, Stopped, fingerprint, small
 
-from mage.errors import RunError
+from mage.errors import RecipeError, RunError
 from mage.recall.store import Store
 from mage.run.base_model import starting_model
 from mage.run.compare import compare
@@ -42,6 +42,15 @@ def test_there_is_nothing_to_train(tmp_path):
     recipe = small(method="reflexion")
     with pytest.raises(RunError, match="method = 'reflexion' prompts a model and trains nothing"):
         train(recipe, RunFolder.create(recipe, tmp_path / "run"), progress=Silent())
+
+
+def test_an_advantage_that_is_none_is_refused_before_anything_starts(tmp_path):
+    recipe = small(credit={"advantage": "math:pi"})
+    folder = RunFolder.create(recipe, tmp_path / "run")
+    notes = Notes()
+    with pytest.raises(RecipeError, match="expected a function"):
+        train(recipe, folder, progress=notes)
+    assert not notes.notes
 
 
 def test_a_memory_that_grows_is_resumed_as_it_was(tmp_path):

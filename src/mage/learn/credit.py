@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -116,18 +116,24 @@ def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals, v
     return np.where(has_outcome(table), advantages, penalties)
 
 
-def own_advantages(reference: str, table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
-    """Advantages [T] by a function of the user's own, `(table, returns, credit) -> advantages`.
-
-    Raises RecipeError where the reference is no function, and where what it returns is not one finite number a turn.
-    """
-    function = load(
+def find_advantage(reference: str) -> Callable[[TurnTable, Reals, CreditSection], Reals]:
+    """An advantage of the user's own. Raises RecipeError where the reference is no function."""
+    function: Callable[[TurnTable, Reals, CreditSection], Reals] = load(
         "credit.advantage",
         reference,
         wanted="a function of (table, returns, credit)",
         fits=callable,
         error=RecipeError,
     )
+    return function
+
+
+def own_advantages(reference: str, table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
+    """Advantages [T] by a function of the user's own, `(table, returns, credit) -> advantages`.
+
+    Raises RecipeError where the reference is no function, and where what it returns is not one finite number a turn.
+    """
+    function = find_advantage(reference)
     advantages = np.asarray(function(table, returns, credit), dtype=np.float64)
     if advantages.shape != returns.shape or not np.isfinite(advantages).all():
         raise RecipeError(

@@ -13,7 +13,7 @@ import numpy as np
 from mage.engine.base import Critic, Engine
 from mage.engine.local import LocalEngine, set_threads
 from mage.errors import RunError
-from mage.learn.credit import Credit, assign_credit
+from mage.learn.credit import Credit, assign_credit, find_advantage
 from mage.learn.data import Coefficients, StateValues, by_turn, training_data
 from mage.learn.table import Reals
 from mage.methods import prompts_only
@@ -21,6 +21,7 @@ from mage.play.collect import Collected, collect
 from mage.play.opponents.population import draw_tasks
 from mage.play.records import Phase
 from mage.recipe import Recipe
+from mage.references import is_reference
 from mage.run.arena import Arena, make_arena
 from mage.run.base_model import starting_model
 from mage.run.checkpoints import Checkpoint
@@ -80,12 +81,14 @@ def _mend_model(folder: RunFolder, last: Checkpoint, progress: ProgressSink) -> 
 
 
 def check_trainable(recipe: Recipe) -> None:
-    """Raise RunError for a prompting method: there is nothing to train."""
+    """Raise RunError for a prompting method: there is nothing to train. RecipeError for an advantage that is none."""
     if prompts_only(recipe.method):
         raise RunError(
             f"method = {recipe.method!r} prompts a model and trains nothing: measure it with "
             "`mage eval MODEL --recipe RECIPE` or `mage compare`"
         )
+    if is_reference(recipe.credit.advantage):
+        find_advantage(recipe.credit.advantage)
 
 
 @contextmanager
