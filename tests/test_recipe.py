@@ -305,3 +305,8 @@ def test_another_method_on_the_command_line_brings_its_own_settings(tmp_path):
     assert read_recipe(path, ["method=mage"]).credit.gamma_traj == 0.5  # its own method: nothing changes
     with pytest.raises(RecipeError, match="did you mean 'grpo'"):
         read_recipe(path, ["method=grop"])
+
+
+def test_a_value_function_needs_no_group():
+    assert parse_recipe({"method": "ppo", "loop": {"group_size": 1}}, "test").loop.group_size == 1
+    assert "leaves nothing to compare" in refusal({"method": "grpo", "loop": {"group_size": 1}})

@@ -265,7 +265,8 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:
-        if self.loop.group_size == 1 and "group" in self.credit.baseline:
+        compares = self.credit.advantage != "gae"  # a value function needs nobody beside
+        if compares and self.loop.group_size == 1 and "group" in self.credit.baseline:
             raise ValueError(
                 "loop.group_size = 1 leaves nothing to compare: a baseline keyed by 'group' needs at least 2"
             )
