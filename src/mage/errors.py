@@ -32,10 +32,10 @@ def told(error: BaseException) -> str:
     """What was raised by code that is not ours, and where, in one line.
 
     >>> try:
-    ...     exec(compile("1 / 0", "their_game.py", "exec"))
+    ...     1 / 0
     ... except ZeroDivisionError as error:
     ...     told(error)
-    'ZeroDivisionError: division by zero (their_game.py, line 1)'
+    'ZeroDivisionError: division by zero (<doctest mage.errors.told[0]>, line 2)'
     """
     message = " ".join(str(error).split())
     said = f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -253,9 +253,13 @@ def endless(table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
     return returns * np.inf
 
 
+def broken(table: TurnTable, returns: Reals, credit: CreditSection) -> Reals:
+    raise KeyError("margin")
+
+
 def test_an_advantage_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("own_credit")
-    module.centred, module.short, module.endless, module.none = centred, short, endless, 3  # type: ignore[attr-defined]
+    module.centred, module.short, module.endless, module.broken, module.none = centred, short, endless, broken, 3  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "own_credit", module)
     trials = [plain([1.0]), plain([3.0])]
 
@@ -269,6 +273,7 @@ def test_an_advantage_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
         ("endless", "with others"),
         ("none", "has a int there; expected a function"),
         ("missing", "has no 'missing'"),
+        ("broken", "own_credit:broken': KeyError: 'margin' .test_credit.py, line"),
     ):
         with pytest.raises(RecipeError, match=words):
             advantages(name)

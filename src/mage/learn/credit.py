@@ -19,7 +19,7 @@ from mage.learn.returns import has_outcome, trial_return_index, trial_returns, t
 from mage.learn.table import Mask, Reals, TurnTable, turn_table
 from mage.play.records import Phase, Trial
 from mage.recipe import CreditSection
-from mage.references import load
+from mage.references import foreign, load
 
 SILENT = 1e-7
 """An advantage smaller than this is rounding."""
@@ -134,7 +134,8 @@ def own_advantages(reference: str, table: TurnTable, returns: Reals, credit: Cre
     Raises RecipeError where the reference is no function, and where what it returns is not one finite number a turn.
     """
     function = find_advantage(reference)
-    advantages = np.asarray(function(table, returns, credit), dtype=np.float64)
+    with foreign(f"credit.advantage {reference!r}", RecipeError):
+        advantages = np.asarray(function(table, returns, credit), dtype=np.float64)
     if advantages.shape != returns.shape or not np.isfinite(advantages).all():
         raise RecipeError(
             f"credit.advantage = {reference!r}: expected {len(returns)} finite numbers, one a turn, "

@@ -84,6 +84,9 @@ def test_a_memory_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_memory("own_memory:memory") is module.memory
     with pytest.raises(GameError, match=r"own_memory:other' made a str; expected a mage\.play\.memory\.Memory"):
         make_memory("own_memory:other")
+    module.broken = {}.__getitem__
+    with pytest.raises(GameError, match="own_memory:broken': KeyError"):
+        make_memory("own_memory:broken")
 
 
 def test_memento_shows_what_is_most_alike_and_good_cases_first() -> None:

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mage.errors import GameError, unknown
-from mage.play.memories.amem import AMem
-from mage.play.memories.memento import Memento
+from mage.play.memories.amem import Notes
+from mage.play.memories.memento import Cases
 from mage.play.memories.reflexion import Reflexion
-from mage.play.memories.shelf import Shelf
-from mage.play.memory import MEMORIES, Memory
+from mage.play.memories.shelf import Corner, Shelf, ShelfMemory
+from mage.play.memory import MEMORIES, Memory, Say, Session
 from mage.recipe import RecallSection
-from mage.references import is_reference, load
+from mage.references import foreign, is_reference, load
 
-SHELVED: dict[str, Callable[[Shelf], Memory]] = {"a-mem": AMem, "memento": Memento}
+OF_TRIALS = (*MEMORIES, Reflexion("reflexion", fresh=True, reflects=True))
+SHELVED: dict[str, Callable[[Corner, Say], Session]] = {"a-mem": Notes, "memento": Cases}
 
 
 def _own(reference: str, recall: RecallSection) -> Memory:
     wanted = "a mage.play.memory.Memory, or a function that makes one from the recipe's recall section"
     found = load("trial.memory", reference, wanted=wanted, fits=lambda thing: _fits(thing) or callable(thing))
-    memory: Memory = found if _fits(found) else found(recall)
+    with foreign(f"trial.memory {reference!r}", GameError):
+        memory: Memory = found if _fits(found) else found(recall)
     if not _fits(memory):
         raise GameError(f"trial.memory {reference!r} made a {type(memory).__name__}; expected {wanted}")
     return memory
@@ -31,7 +33,7 @@ def _fits(thing: object) -> bool:
 
 def memory_names() -> tuple[str, ...]:
     """The names that `trial.memory` accepts."""
-    return (*(memory.name for memory in MEMORIES), "reflexion", *SHELVED)
+    return (*(memory.name for memory in OF_TRIALS), *SHELVED)
 
 
 def make_memory(name: str, recall: RecallSection | None = None) -> Memory:
@@ -44,13 +46,11 @@ def make_memory(name: str, recall: RecallSection | None = None) -> Memory:
     >>> memory.fresh, memory.reflects
     (True, True)
     """
-    for memory in MEMORIES:
+    for memory in OF_TRIALS:
         if memory.name == name:
             return memory
-    if name == "reflexion":
-        return Reflexion()
     if is_reference(name):
         return _own(name, recall or RecallSection())
     if name in SHELVED:
-        return SHELVED[name](Shelf.of(recall or RecallSection()))
+        return ShelfMemory(name, Shelf.of(recall or RecallSection()), SHELVED[name])
     raise GameError(unknown("memory", name, memory_names()))

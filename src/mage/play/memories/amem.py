@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from mage.play.memories.shelf import Corner, Shelf, transcript
+from mage.play.memories.shelf import Corner, transcript
 from mage.play.memory import Past, Say
-from mage.play.records import EpisodeRecord, Task
+from mage.play.records import EpisodeRecord
 from mage.play.templates import Prompts, fill
 from mage.recall.store import Entry
 
@@ -18,45 +17,14 @@ TOKENS = 256
 """Longest answer to a question about notes."""
 
 
-@dataclass(frozen=True, slots=True)
-class AMem:
-    """Agentic memory: note = (content, keywords, context, tags, links, time).
+@dataclass(slots=True)
+class Notes:
+    """Agentic memory, one trial's side: note = (content, keywords, context, tags, links, time).
 
     Source: A-MEM, arXiv 2502.12110. Content is the episode as the agent saw it; the model writes keywords, context and
     tags. A new note is shown with those most like it, and the model says which to link and what to rewrite of them.
     Recalled are the notes most like the state at hand, and those they link to.
     """
-
-    shelf: Shelf
-    name: str = "a-mem"
-    fresh: bool = True
-    reflects: bool = False
-
-    @property
-    def lasting(self) -> bool:
-        """Whether notes of other trials are seen."""
-        return self.shelf.lasting
-
-    def session(self, task: Task, member: int, say: Say) -> Notes:
-        """The notes that one trial sees."""
-        return Notes(self.shelf.corner(task, member), say)
-
-    def settle(self) -> None:
-        """See `Shelf.settle`."""
-        self.shelf.settle()
-
-    def save(self, folder: Path) -> None:
-        """See `Shelf.save`."""
-        self.shelf.save(folder)
-
-    def load(self, folder: Path) -> None:
-        """See `Shelf.load`."""
-        self.shelf.load(folder)
-
-
-@dataclass(slots=True)
-class Notes:
-    """One trial's side."""
 
     corner: Corner
     say: Say

@@ -4,55 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from mage.play.memories.shelf import Corner, Shelf
+from mage.play.memories.shelf import Corner
 from mage.play.memory import Past, Say
-from mage.play.records import EpisodeRecord, Task
+from mage.play.records import EpisodeRecord
 from mage.play.templates import Prompts
 from mage.recall.store import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Memento:
-    """Case-based memory (non-parametric): case = (first state, what was played, reward).
+@dataclass(slots=True)
+class Cases:
+    """Case-based memory (non-parametric), one trial's side: case = (first state, what was played, reward).
 
     Source: Memento, arXiv 2508.16153: the K cases whose state is most like the one at hand, those with a positive
     reward first, then the others. Its parametric variant, which learns which cases to show, is not here.
     """
 
-    shelf: Shelf
-    name: str = "memento"
-    fresh: bool = True
-    reflects: bool = False
-
-    @property
-    def lasting(self) -> bool:
-        """Whether cases of other trials are seen."""
-        return self.shelf.lasting
-
-    def session(self, task: Task, member: int, say: Say) -> Cases:
-        """The cases that one trial sees."""
-        return Cases(self.shelf.corner(task, member))
-
-    def settle(self) -> None:
-        """See `Shelf.settle`."""
-        self.shelf.settle()
-
-    def save(self, folder: Path) -> None:
-        """See `Shelf.save`."""
-        self.shelf.save(folder)
-
-    def load(self, folder: Path) -> None:
-        """See `Shelf.load`."""
-        self.shelf.load(folder)
-
-
-@dataclass(slots=True)
-class Cases:
-    """One trial's side."""
-
     corner: Corner
+    say: Say
     state: str = field(default="", init=False)
 
     def ask(self, number: int, episodes: int, record: EpisodeRecord, prompts: Prompts) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mage.play.memory import Past
+from mage.play.memory import Past, Say, Session
 from mage.play.records import Task
 from mage.recall.embed import Embedder, make_embedder
 from mage.recall.store import Entry, Found, Store
@@ -98,6 +98,39 @@ class Corner:
             self.shelf.pending.setdefault(self.owner, []).append(change)
         else:
             change(self.shelf.store)
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfMemory:
+    """A memory with a shelf behind it: what is kept and recalled is for its sessions to say. It asks for no remarks."""
+
+    name: str
+    shelf: Shelf
+    opened: Callable[[Corner, Say], Session]
+    """Makes the session of one trial from its corner of the shelf."""
+    fresh: bool = True
+    reflects: bool = False
+
+    @property
+    def lasting(self) -> bool:
+        """Whether entries of other trials are seen."""
+        return self.shelf.lasting
+
+    def session(self, task: Task, member: int, say: Say) -> Session:
+        """What one trial sees of the shelf."""
+        return self.opened(self.shelf.corner(task, member), say)
+
+    def settle(self) -> None:
+        """See `Shelf.settle`."""
+        self.shelf.settle()
+
+    def save(self, folder: Path) -> None:
+        """See `Shelf.save`."""
+        self.shelf.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """See `Shelf.load`."""
+        self.shelf.load(folder)
 
 
 def void(_: object) -> None:
