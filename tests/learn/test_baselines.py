@@ -3,7 +3,7 @@ from fake_trials import Act, Ep, Note, plain, play
 
 from mage.learn.baselines import (
     Baseline,
-    first_of_trial,
+    first_of_trajectory,
     keyed_count,
     keyed_leave_one_out,
     keyed_mean,
@@ -59,6 +59,14 @@ def test_one_value_per_trajectory_unless_anchored() -> None:
     assert turn_baseline(table, ("group", "anchor")).weight.tolist() == [1] * 8
 
 
+def test_one_value_per_episode_where_each_is_a_trajectory() -> None:
+    table = turn_table([plain([0.0, 0.0], acts=2), plain([0.0, 0.0], acts=1)])
+    found = turn_baseline(table, ("group",), by_episode=True)
+    assert np.flatnonzero(found.counted).tolist() == [0, 2, 3, 5, 6, 7]
+    assert found.weight.tolist() == [0.5] * 2 + [1] + [0.5] * 2 + [1] * 3
+    assert found.trial.tolist() == table.trial.tolist()  # left out together: later episodes may know the earlier ones
+
+
 def test_turns_without_outcome_are_not_counted() -> None:
     table = turn_table([play([Ep(1.0, [Act()], Note()), Ep(None, [Act()])])])
     assert turn_baseline(table, ("group",)).counted.tolist() == [True, False, False]
@@ -105,7 +113,7 @@ def test_leave_one_out_with_several_values_of_one_trial() -> None:
     assert others.tolist() == [1, 1, 2]
 
 
-def test_first_of_trial_skips_what_is_not_eligible() -> None:
+def test_first_of_trajectory_skips_what_is_not_eligible() -> None:
     key, trial = np.array([0, 0, 1, 0]), np.array([0, 0, 0, 1])
     eligible = np.array([False, True, True, True])
-    assert first_of_trial(key, trial, eligible).tolist() == [False, True, True, True]
+    assert first_of_trajectory(key, trial, eligible).tolist() == [False, True, True, True]

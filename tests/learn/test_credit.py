@@ -72,6 +72,22 @@ def test_episode_kind_lets_nothing_of_other_episodes_through() -> None:
     assert [a[1:] for a in first] == [[-1, -1], [1, 1]]  # the reflection is paid by the second episode
 
 
+def test_every_episode_is_counted_where_they_are_not_told_apart() -> None:
+    # plays 0, 10 and 2, 10 have mean 5.5; the remarks are both followed by 10
+    trials = [plain([0.0, 10.0]), plain([2.0, 10.0])]
+    credit: dict[str, Any] = {"returns": "episode", "baseline": ("group", "opponent")}
+    assert advantages(trials, advantage="reinforce", **credit) == [[-5.5, 0, 4.5], [-3.5, 0, 4.5]]
+    spread = np.sqrt((5.5**2 + 3.5**2 + 2 * 4.5**2) / 4)
+    for found, raw in zip(
+        advantages(trials, advantage="grpo", **credit), ([-5.5, 0, 4.5], [-3.5, 0, 4.5]), strict=True
+    ):
+        assert found == pytest.approx(np.array(raw) / spread, abs=1e-5)
+    # what the other trial's episodes brought: 6 and 5 on average
+    assert advantages(trials, advantage="rloo", **credit) == [[-6, 0, 4], [-3, 0, 5]]
+    credit["baseline"] = ()
+    assert advantages(trials, advantage="reinforce++", std=False, **credit) == [[-5.5, 0, 4.5], [-3.5, 0, 4.5]]
+
+
 def test_long_trajectories_do_not_weigh_more() -> None:
     # first turns have G 0 and 4: the mean is 2, though three of four turns have G 0
     trials = [play([Ep(0.0, [Act("p"), Act("q"), Act("r")])]), play([Ep(4.0, [Act("p")])])]

@@ -88,7 +88,8 @@ def test_states_are_where_turns_begin() -> None:
     trial = play([Ep(1.0, [Act(tokens=2), Act(tokens=1)], Note(tokens=1)), Ep(1.0, [Act(tokens=3)])])
     blank = [np.zeros(len(trial.turns))]
     old, target = np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8])
-    data, _ = training_data([trial, trial], blank * 2, COEFFICIENTS, StateValues([old, -old], [target, -target]))
+    values = StateValues([old, -old], [target, -target], [np.ones(4, np.bool_)] * 2)
+    data, _ = training_data([trial, trial], blank * 2, COEFFICIENTS, values)
     found = [datum.values for datum in data]
     assert all(points is not None for points in found)
     for datum, points in zip(data, found, strict=True):
@@ -100,3 +101,27 @@ def test_states_are_where_turns_begin() -> None:
         [1, 2, 3, 4],
         [-1, -2, -3, -4],
     ]
+
+
+def test_states_that_are_not_learned_are_no_value_points() -> None:
+    trial = play([Ep(1.0, [Act(), Act()], Note()), Ep(1.0, [Act()], Note())])
+    learned = np.array([True, False, False, True, False])
+    values = StateValues([np.arange(5.0)], [np.arange(5.0)], [learned])
+    points = [datum.values for datum in training_data([trial], [np.zeros(5)], COEFFICIENTS, values).data]
+    assert [None if each is None else each.target.tolist() for each in points] == [[0], None, [3], None]
+
+
+def test_silent_turns_are_sampled_tokens_that_nothing_is_learned_from() -> None:
+    trial = play([Ep(1.0, [Act(tokens=2), Act(tokens=1)], Note(tokens=1))], one_context=True, planned=1)
+    values = StateValues([np.ones(3)], [np.ones(3)], [np.ones(3, np.bool_)])
+    silent = [np.array([True, False, True])]
+    (datum,), _ = training_data([trial], [np.array([3.0, 5.0, -4.0])], COEFFICIENTS, values, silent)
+    assert datum.tokens.tolist() == [1, 1, 100, 101, 1, 1, 200, 1, 1, 300]
+    assert datum.sampled.nonzero()[0].tolist() == [2, 3, 6, 9]
+    assert datum.logprobs[datum.sampled].tolist() == [-0.25, -0.5, -0.25, -0.25]
+    assert datum.advantages.tolist() == [0, 0, 0, 0, 0, 0, 5, 0, 0, 0]
+    assert datum.entropy.tolist() == [0, 0, 0, 0, 0, 0, 0.5, 0, 0, 0]
+    assert datum.kl.tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 0, 0]
+    assert datum.values is not None
+    assert datum.values.at.tolist() == [2, 6, 9]
+    assert training_data([], [], COEFFICIENTS, silent=[]) == ([], [])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,8 @@ class LossConfig:
     value_weight: float = 0.5
     """Weight of the mean value loss, ½ max((V − R)², (clip(V, V_old ± value_clip) − R)²) (PPO)."""
     value_clip: float = 0.2
+    mask_below: float = 0.0
+    """Sampled tokens that the model being trained gives less than this probability add nothing to `policy`."""
 
 
 @runtime_checkable
@@ -140,6 +142,27 @@ class Critic(Protocol):
 
     async def values(self, data: Sequence[Datum]) -> list[Floats]:
         """V of the states at `datum.values.at`, [K] for each datum."""
+        ...
+
+
+class TokenScores(NamedTuple):
+    """What a model says of the tokens of one datum, each at its temperature; 0 at read tokens."""
+
+    logprobs: Floats
+    """[T] log π(token)."""
+    entropies: Floats
+    """[T] entropy of π at the token, in nats."""
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """What an engine offers besides if it can say how likely it finds tokens that are there already."""
+
+    async def score(self, data: Sequence[Datum], temperature: float) -> list[TokenScores]:
+        """What the model as it is now says of each sampled token, one entry per datum; nothing is learned.
+
+        temperature: of tokens whose datum does not say what they were sampled at.
+        """
         ...
 
 
@@ -164,8 +187,9 @@ class Engine(Sampler, Protocol):
         """Accumulate the gradient of the mean per-token loss over `data`; returns means of what was seen.
 
         Keys: loss, value_loss (where data have values), entropy, kl, clip_fraction, ratio_mean, logprob_diff_mean and
-        logprob_diff_max (trainer against sampler), tokens, sampled_tokens. Raises EngineError at a non-finite loss,
-        naming the first bad sequence; no gradient is left then.
+        logprob_diff_max (trainer against sampler), masked_share (of the sampled tokens, where `loss.mask_below` is
+        above 0), tokens, sampled_tokens. Raises EngineError at a non-finite loss, naming the first bad sequence; no
+        gradient is left then.
         """
         ...
 

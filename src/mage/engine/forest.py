@@ -67,6 +67,18 @@ class States:
 
 
 @dataclass(frozen=True, slots=True)
+class Copies:
+    """The way back from the M sampled tokens of a micro-batch to their C copies in the data."""
+
+    owner: Ints
+    """[C] index in the data of the sequence of each."""
+    place: Ints
+    """[C] its place in that sequence."""
+    token: Ints
+    """[C] which of the M it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """A micro-batch."""
 
@@ -75,6 +87,7 @@ class Packed:
     """What the loss needs of the M sampled tokens."""
     source: Ints
     """[M] index in the data of the first sequence with each of them."""
+    copies: Copies
     states: States | None
     """None where no value is asked for."""
 
@@ -96,7 +109,7 @@ def pack(data: Sequence[Datum], budget: int, width: int | None = None) -> Iterat
     width: room of a row for more than one sequence; default: twice the longest sequence, and `ROW` at least.
     """
     part: list[_Row] = []
-    width = width or max(ROW, 2 * max(len(datum.tokens) for datum in data))
+    width = width or max(ROW, 2 * max((len(datum.tokens) for datum in data), default=0))
     for row in sorted(_rows(data, width), key=lambda row: row.size):
         if part and row.size * (len(part) + 1) > budget:
             yield _packed(data, part)
@@ -155,7 +168,9 @@ def _packed(data: Sequence[Datum], rows: Sequence[_Row]) -> Packed:
             before.append(path[sampled] + number * width)
             chosen.append(sampled + 1)
     indices = [index for row in rows for index, _, _ in row.members]
-    predictor, targets, temperature, batch, source = _targets(data, indices, np.concatenate(before), chosen)
+    predictor, targets, temperature, batch, copies = _targets(data, indices, np.concatenate(before), chosen)
+    source = np.zeros(len(targets), np.int64)
+    source[copies.token[::-1]] = copies.owner[::-1]  # the first copy is written last
     forest = Forest(
         tokens=torch.from_numpy(tokens),
         positions=torch.from_numpy(positions),
@@ -164,7 +179,7 @@ def _packed(data: Sequence[Datum], rows: Sequence[_Row]) -> Packed:
         targets=torch.from_numpy(targets),
         temperature=torch.from_numpy(temperature) if temperature.any() else None,
     )
-    return Packed(forest, batch, source, _states(data, rows, width))
+    return Packed(forest, batch, source, copies, _states(data, rows, width))
 
 
 def _states(data: Sequence[Datum], rows: Sequence[_Row], width: int) -> States | None:
@@ -184,8 +199,8 @@ def _states(data: Sequence[Datum], rows: Sequence[_Row], width: int) -> States |
 
 def _targets(
     data: Sequence[Datum], indices: Sequence[int], predictor: Ints, chosen: Sequence[Ints]
-) -> tuple[Ints, Ints, Floats, TokenBatch, Ints]:
-    """The distinct sampled tokens (predictor, token, temperature), sums over the copies of each, its first datum."""
+) -> tuple[Ints, Ints, Floats, TokenBatch, Copies]:
+    """The distinct sampled tokens (predictor, token, temperature), sums over the copies of each, and its copies."""
 
     members = list(zip([data[index] for index in indices], chosen, strict=True))
     targets: Ints = np.concatenate([datum.tokens[places] for datum, places in members])
@@ -200,7 +215,8 @@ def _targets(
     columns = (predictor, targets, temperature, old)
     order = np.lexsort(columns[::-1])  # stable: the first of equal ones comes first
     differ = [np.diff(values[order]) != 0 for values in columns]
-    first = np.flatnonzero(np.concatenate([[True], np.logical_or.reduce(differ)]))
+    starts = np.concatenate([[True], np.logical_or.reduce(differ)])
+    first = np.flatnonzero(starts)
 
     def total(values: Floats) -> torch.Tensor:
         return torch.from_numpy(np.add.reduceat(values[order], first))
@@ -214,5 +230,7 @@ def _targets(
         kl=total(pick("kl")),
         copies=total(np.ones_like(old)),
     )
-    source = np.repeat(indices, [len(places) for places in chosen])
-    return predictor[kept], targets[kept], temperature[kept], batch, source[kept]
+    token = np.empty(len(order), np.int64)
+    token[order] = np.cumsum(starts) - 1
+    owner = np.repeat(indices, [len(places) for places in chosen])
+    return predictor[kept], targets[kept], temperature[kept], batch, Copies(owner, np.concatenate(chosen), token)

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from mage.engine.base import AdamParams, Datum, Floats, LossConfig, Renderer, Sample, SamplingParams
+from mage.engine.base import AdamParams, Datum, Floats, LossConfig, Renderer, Sample, SamplingParams, TokenScores
 from mage.engine.render import ChatRenderer
 from mage.engine.sampler import ContinuousBatcher
 from mage.engine.trainer import Trainer
@@ -59,6 +59,10 @@ class LocalEngine:
     async def values(self, data: Sequence[Datum]) -> list[Floats]:
         """See `mage.engine.base.Critic`."""
         return self._trainer.values(data)
+
+    async def score(self, data: Sequence[Datum], temperature: float) -> list[TokenScores]:
+        """See `mage.engine.base.Scorer`."""
+        return self._trainer.score(data, temperature)
 
     async def optim_step(self, adam: AdamParams) -> dict[str, float]:
         """See `mage.engine.base.Engine`."""

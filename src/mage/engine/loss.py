@@ -68,7 +68,9 @@ def policy_loss(
 
         −min(r·A, clip(r, 1−ε_low, 1+ε_high)·A) − c_H·H(π) + c_KL·KL
 
-    (PPO, Schulman et al. 2017). `kl` [M] is the divergence at each token, None where no token asks for it.
+    (PPO, Schulman et al. 2017). `kl` [M] is the divergence at each token, None where no token asks for it. A token with
+    π(token) < `config.mask_below` adds nothing: off policy a small π makes the gradient of log π run away (EMPO²,
+    arXiv 2602.23008). What was seen is of all tokens, masked or not.
     """
     ratio, entropies = (model.logprobs - batch.old_logprobs).exp(), model.entropies()
     high, low = 1 + config.clip_high, 1 - config.clip_low
@@ -83,6 +85,10 @@ def policy_loss(
         total = total + batch.kl * kl
         asked = batch.copies * (batch.kl > 0)
         seen["kl"], seen["kl_tokens"] = (kl * asked).sum(), asked.sum()
+    if config.mask_below > 0:
+        masked = model.logprobs.exp() < config.mask_below
+        total = total.masked_fill(masked, 0.0)
+        seen["masked_share"] = (masked * batch.copies).sum()
     return total.sum(), {name: value.detach() for name, value in seen.items()}
 
 

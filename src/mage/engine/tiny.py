@@ -9,6 +9,8 @@ import torch
 
 TURN = ">"
 TAGS = ("<action>", "</action>", "<remark>", "</remark>")
+STRATEGY_TAGS = ("<strategy>", "</strategy>")
+"""Only in vocabularies of agents that say strategies."""
 CONTEXT_LENGTH = 512
 _TEMPLATE = (
     "{{ bos_token }}{% for message in messages %} {{ message['content'] }}"
@@ -16,13 +18,14 @@ _TEMPLATE = (
 )
 
 
-def tiny_tokenizer(words: Sequence[str]) -> Any:
+def tiny_tokenizer(words: Sequence[str], more_tags: Sequence[str] = ()) -> Any:
     """A fast Transformers tokenizer with one token per word, in the order given; unknown words become `<unk>`."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
+    tags = (*TAGS, *more_tags)
     special = ("<pad>", "<bos>", "<unk>")
-    vocabulary = {word: index for index, word in enumerate(dict.fromkeys((*special, TURN, *TAGS, *words)))}
+    vocabulary = {word: index for index, word in enumerate(dict.fromkeys((*special, TURN, *tags, *words)))}
     core = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     core.pre_tokenizer = pre_tokenizers.Split(Regex(r"\s+"), behavior="removed")
     tokenizer = PreTrainedTokenizerFast(
@@ -30,7 +33,7 @@ def tiny_tokenizer(words: Sequence[str]) -> Any:
         pad_token="<pad>",
         bos_token="<bos>",
         unk_token="<unk>",
-        additional_special_tokens=list(TAGS),
+        additional_special_tokens=list(tags),
         clean_up_tokenization_spaces=False,
     )
     tokenizer.chat_template = _TEMPLATE

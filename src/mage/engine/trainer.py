@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from mage.engine.base import AdamParams, Datum, Floats, LossConfig
+from mage.engine.base import AdamParams, Datum, Floats, LossConfig, TokenScores
 from mage.engine.forest import Forest, Packed, States, pack
 from mage.engine.loss import Predicted, cross_entropy_loss, divergence, policy_loss, unbounded, value_loss
 from mage.errors import EngineError
@@ -45,6 +45,19 @@ class Trainer:
                 for index in np.unique(part.states.owner).tolist():
                     found[index] = values[part.states.owner == index]
         return found
+
+    @torch.no_grad()
+    def score(self, data: Sequence[Datum], temperature: float) -> list[TokenScores]:
+        """See `mage.engine.base.Scorer`."""
+        lengths = np.array([len(datum.tokens) for datum in data], np.int64)
+        ends = np.cumsum(lengths)
+        found = np.zeros((2, int(lengths.sum())), np.float32)
+        for part in pack(data, self._budget):
+            model = _predict(self._model, _hidden(self._model, part.forest), part.forest, temperature)
+            at = (ends - lengths)[part.copies.owner] + part.copies.place
+            found[:, at] = torch.stack((model.logprobs, model.entropies())).numpy()[:, part.copies.token]
+        spans = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+        return [TokenScores(*found[:, start:end]) for start, end in spans]
 
     def _values(self, hidden: torch.Tensor, states: States) -> torch.Tensor:
         if self.critic is None:

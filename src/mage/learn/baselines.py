@@ -2,7 +2,8 @@
 
 Turns are compared when they agree in phase (an action is never compared with a reflection) and in the chosen columns.
 Without the column `anchor` a trajectory has one value under a key, that of its first turn there, so that long
-trajectories do not weigh more (the textbook form). With it, every turn at the state has a value (GiGPO).
+trajectories do not weigh more (the textbook form). With it, every turn at the state has a value (GiGPO). A trajectory
+is a trial, or, where returns keep episodes apart, an episode.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Baseline:
     key: Ints
     """[K] dense number; values with equal keys share their statistics."""
     trial: Ints
-    """[K] the trajectory a value belongs to."""
+    """[K] the trial a value belongs to: leaving one out leaves out all of it."""
     counted: Mask
     """[K] whether the value enters counts and means (they are told to all values of the key)."""
     weight: Reals
@@ -43,23 +44,27 @@ def keys(table: TurnTable, columns: Collection[BaselineKey]) -> Ints:
     return _dense(code)
 
 
-def first_of_trial(key: Ints, trial: Ints, eligible: Mask) -> Mask:
-    """Whether an entry is the first eligible one of its trial under its key, [K]: one value per trajectory."""
+def first_of_trajectory(key: Ints, trajectory: Ints, eligible: Mask) -> Mask:
+    """Whether an entry is the first eligible one of its trajectory under its key, [K]."""
     at = np.flatnonzero(eligible)
-    _, first = np.unique(_joined(key[at], trial[at]), return_index=True)
+    _, first = np.unique(_joined(key[at], trajectory[at]), return_index=True)
     mask = np.zeros(len(key), dtype=np.bool_)
     mask[at[first]] = True
     return mask
 
 
-def turn_baseline(table: TurnTable, columns: Collection[BaselineKey]) -> Baseline:
-    """Compare turns that agree in phase and `columns`; turns without an outcome are left out of the statistics."""
+def turn_baseline(table: TurnTable, columns: Collection[BaselineKey], by_episode: bool = False) -> Baseline:
+    """Compare turns that agree in phase and `columns`; turns without an outcome are left out of the statistics.
+
+    With `by_episode` each episode of a trial is a trajectory of its own, else the whole trial is one.
+    """
     key, eligible = keys(table, columns), has_outcome(table)
     if "anchor" in columns:
         return Baseline(key, table.trial, eligible, eligible.astype(np.float64))
-    own = _dense(_joined(key, table.trial))
+    trajectory = _joined(table.trial, table.episode) if by_episode else table.trial
+    own = _dense(_joined(key, trajectory))
     weight = eligible / np.maximum(np.bincount(own, eligible), 1)[own]
-    return Baseline(key, table.trial, first_of_trial(key, table.trial, eligible), weight)
+    return Baseline(key, table.trial, first_of_trajectory(key, trajectory, eligible), weight)
 
 
 def trial_baseline(table: TurnTable, columns: Collection[BaselineKey], by_episode: bool = False) -> Baseline:
@@ -107,7 +112,7 @@ def keyed_std(values: Reals, baseline: Baseline) -> Reals:
 
 
 def keyed_leave_one_out(values: Reals, baseline: Baseline) -> tuple[Reals, Ints]:
-    """Mean of the counted values of the key over all *other* trajectories, [K], and how many those values are, [K].
+    """Mean of the counted values of the key over all *other* trials, [K], and how many those values are, [K].
 
     The mean is 0 where there are none. Values 1, 2, 6 of three trials with one key give 4, 3.5, 1.5.
     """

@@ -1,4 +1,4 @@
-"""From trials to one advantage per turn: penalties, returns, baseline and estimator as the recipe names them."""
+"""From trials to one advantage per turn: step rewards, returns, baseline and estimator as the recipe names them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ class Credit(NamedTuple):
     states: StateValues | None
     """Values before the update and what they are trained towards; None without a value function."""
     diagnostics: dict[str, float]
-    """silent_groups (share of groups without any advantage), invalid_penalty and length_penalty (means per turn), and
-    for each phase that has turns advantage_mean_<phase>, advantage_std_<phase>."""
+    """silent_groups (share of groups without any advantage); invalid_penalty, length_penalty and, where some were
+    given, intrinsic_reward (means per turn); for each phase that has turns advantage_mean_<phase> and
+    advantage_std_<phase>."""
 
 
 def assign_credit(
@@ -43,25 +44,38 @@ def assign_credit(
     *,
     max_tokens: Mapping[Phase, int],
     values: Sequence[Reals] | None = None,
+    rewards: Sequence[Reals] | None = None,
 ) -> Credit:
     """Advantage of each turn of `trials`, all groups of an iteration together.
 
-    `values` are those of the states the turns were taken in, one array per trial, for `credit.advantage = "gae"`.
-    `max_tokens` is the token limit of a response in each phase, at which `credit.length_penalty` is full. Rewards are
-    multiplied by `credit.reward_scale`, penalties are not. A turn whose episode has no outcome (for a reflection: the
-    next episode) enters no baseline, and its advantage is its own penalty.
+    Args:
+        trials: with their game rewards, which `credit.reward_scale` multiplies. It multiplies nothing else.
+        credit: as the recipe names it.
+        max_tokens: the token limit of a response in each phase, at which `credit.length_penalty` is full.
+        values: of the states the turns were taken in, one array per trial, for `credit.advantage = "gae"`. Those of
+            turns without an outcome are taken to be 0, and are not learned: nothing comes after that they could tell.
+        rewards: intrinsic rewards of the turns (novelty), already weighted, one array per trial. They arrive at their
+            turn as penalties do, and so are in every return, baseline and value target.
+
+    A turn whose episode has no outcome (for a reflection: the next episode) enters no baseline: its advantage is its
+    own penalty, and its intrinsic reward is dropped, since there is nothing that it would be compared with.
     """
     table = turn_table(trials, credit.reward_scale)
     invalid = invalid_penalties(table, credit.invalid_penalty)
     length = length_penalties(table, credit.length_penalty, max_tokens)
-    known = None if values is None else np.concatenate((*values, np.zeros(0)))
-    raw = turn_advantages(table, credit, invalid + length, known)
+    counted = has_outcome(table)
+    given = np.zeros(len(table)) if rewards is None else np.concatenate((*rewards, np.zeros(0)))
+    intrinsic = np.where(counted, given, 0.0)
+    known = None if values is None else np.where(counted, np.concatenate((*values, np.zeros(0))), 0.0)
+    raw = turn_advantages(table, credit, invalid + length + intrinsic, known)
     advantages = raw if known is None else _scaled(table, credit, raw)
     diagnostics = {
         "silent_groups": silent_share(table, advantages),
         "invalid_penalty": _mean(invalid),
         "length_penalty": _mean(length),
     }
+    if rewards is not None:
+        diagnostics["intrinsic_reward"] = _mean(intrinsic)
     for phase, mask in (("act", ~table.reflects), ("reflect", table.reflects)):
         if mask.any():
             diagnostics[f"advantage_mean_{phase}"] = float(advantages[mask].mean())
@@ -70,13 +84,13 @@ def assign_credit(
     parts = [slice(start, stop) for start, stop in pairwise(ends)]
     states = None
     if values is not None and known is not None:  # A = G − V: the target V + A is G, and A is how far V is from it
-        states = StateValues(values, [(known + raw)[part] for part in parts])
-        diagnostics["value_error"] = math.sqrt(_mean(raw**2))
+        states = StateValues(values, [(known + raw)[part] for part in parts], [counted[part] for part in parts])
+        diagnostics["value_error"] = math.sqrt(_mean(raw[counted] ** 2))
     return Credit([advantages[part] for part in parts], states, diagnostics)
 
 
-def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals, values: Reals | None = None) -> Reals:
-    """Advantage of each turn, [T]; `penalties` [T] are turn rewards (zero or negative), `values` [T] those of states.
+def turn_advantages(table: TurnTable, credit: CreditSection, step_rewards: Reals, values: Reals | None = None) -> Reals:
+    """Advantage of each turn, [T]; `step_rewards` [T] arrive at the turns themselves, `values` [T] are their states'.
 
     GiGPO compares steps by `credit.baseline` and anchor, trials by what of group, opponent and seat the baseline has.
     With `episode` in the baseline an anchor state is met anew in each episode (local anchor), without it the episodes
@@ -85,12 +99,12 @@ def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals, v
     if credit.advantage == "gae":
         if values is None:
             raise ValueError("credit.advantage = 'gae' needs the values of the turns' states")
-        rewards = turn_rewards(credit.returns, table, penalties)
+        rewards = turn_rewards(credit.returns, table, step_rewards, credit.gamma_traj)
         discounts = turn_discounts(credit.returns, table, credit.gamma_step, credit.gamma_traj)
         estimate = gae(rewards, discounts, values, credit.gae_lambda)
-        return np.where(has_outcome(table), estimate, penalties)
-    returns = turn_returns(credit.returns, table, penalties, credit.gamma_step, credit.gamma_traj)
-    baseline = turn_baseline(table, credit.baseline)
+        return np.where(has_outcome(table), estimate, step_rewards)
+    returns = turn_returns(credit.returns, table, step_rewards, credit.gamma_step, credit.gamma_traj)
+    baseline = turn_baseline(table, credit.baseline, by_episode=credit.returns == "episode")
     match credit.advantage:
         case "reinforce":
             advantages = reinforce(returns, baseline, credit.std)
@@ -104,7 +118,7 @@ def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals, v
             advantages = gigpo(
                 returns,
                 turn_baseline(table, {*credit.baseline, "anchor"}),
-                trial_returns(credit.returns, table, penalties).ravel(),
+                trial_returns(credit.returns, table, step_rewards).ravel(),
                 trial_baseline(table, credit.baseline, by_episode=credit.returns == "episode"),
                 trial_return_index(credit.returns, table),
                 trial_weight=credit.trial_weight,
@@ -113,7 +127,7 @@ def turn_advantages(table: TurnTable, credit: CreditSection, penalties: Reals, v
             )
         case reference:
             advantages = own_advantages(reference, table, returns, credit)
-    return np.where(has_outcome(table), advantages, penalties)
+    return np.where(has_outcome(table), advantages, step_rewards)
 
 
 def find_advantage(reference: str) -> Callable[[TurnTable, Reals, CreditSection], Reals]:

@@ -8,10 +8,9 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mage.engine.base import Datum, Floats, ValuePoints
-from mage.learn.table import Ints, Reals
+from mage.learn.table import Ints, Mask, Reals
 from mage.play.records import Trial, Turn
 
 
@@ -48,6 +47,12 @@ class StateValues(NamedTuple):
     """Before the update."""
     target: Sequence[Reals]
     """What they are trained towards."""
+    learned: Sequence[Mask]
+    """Which of them are trained at all."""
+
+    def of(self, cut: slice) -> StateValues:
+        """Those of some of the trials."""
+        return StateValues(self.old[cut], self.target[cut], self.learned[cut])
 
 
 def training_data(
@@ -55,13 +60,16 @@ def training_data(
     advantages: Sequence[Reals],
     coefficients: Coefficients,
     values: StateValues | None = None,
+    silent: Sequence[Mask] | None = None,
 ) -> TrainingData:
     """One datum for each context that holds sampled tokens, cut after the last of them.
 
     `advantages` has one array per trial with an entry per turn; each sampled token of a turn carries the turn's
-    advantage, the coefficients of its phase, and its temperature where the turn has some. `values` make every turn's
-    state a value point. Order: trial by trial, context by context. The arrays of all data are views into shared flat
-    arrays.
+    advantage, the coefficients of its phase, and its temperature where the turn has some. `values` make the states of
+    turns that are to be learned value points. `silent` marks turns that the policy does not learn from, one array per
+    trial: their tokens are sampled tokens like others (they count in means, their states are value points), but with
+    advantage and coefficients 0. Order: trial by trial, context by context. The arrays of all data are views into
+    shared flat arrays.
     """
     turns = [turn for trial in trials for turn in trial.turns]
     start = np.array([turn.start for turn in turns], dtype=np.int64)
@@ -87,6 +95,9 @@ def training_data(
     reflects = np.repeat(np.array([turn.phase == "reflect" for turn in turns], dtype=np.bool_), length)
     entropy[at] = np.where(reflects, coefficients.entropy_remark, coefficients.entropy_action)
     kl[at] = np.where(reflects, coefficients.kl_remark, coefficients.kl_action)
+    if silent is not None:
+        unheard = at[np.repeat(np.concatenate((*silent, np.zeros(0, np.bool_))), length)]
+        advantage[unheard] = entropy[unheard] = kl[unheard] = 0
 
     temperature = _temperatures(turns, at, total)
     points = _value_points(start, context, length > 0, kept, values) if values else [None] * len(kept)
@@ -121,14 +132,15 @@ def _temperatures(turns: Sequence[Turn], at: Ints, total: int) -> Floats | None:
     return temperature
 
 
-def _value_points(
-    start: Ints, context: Ints, spoke: npt.NDArray[np.bool_], kept: Ints, values: StateValues
-) -> list[ValuePoints]:
-    """The states of each kept context: those in which a turn with tokens was taken."""
-    old, target = (np.concatenate((*each, np.zeros(0)))[spoke].astype(np.float32) for each in values)
-    begin, own = start[spoke], context[spoke]
-    bounds = np.searchsorted(own, [*kept.tolist(), len(own) and int(own[-1]) + 1])
-    return [ValuePoints(begin[a:b], old[a:b], target[a:b]) for a, b in pairwise(bounds.tolist())]
+def _value_points(start: Ints, context: Ints, spoke: Mask, kept: Ints, values: StateValues) -> list[ValuePoints | None]:
+    """The learned states of each kept context: those in which a turn with tokens was taken; None where none is."""
+    asked = spoke & np.concatenate((*values.learned, np.zeros(0, np.bool_)))
+    old, target = (
+        np.concatenate((*each, np.zeros(0)))[asked].astype(np.float32) for each in (values.old, values.target)
+    )
+    begin, own = start[asked], context[asked]
+    cuts = [slice(first, end) for first, end in pairwise([*np.searchsorted(own, kept).tolist(), len(own)])]
+    return [ValuePoints(begin[cut], old[cut], target[cut]) if cut.start < cut.stop else None for cut in cuts]
 
 
 def _flat_contexts(trials: Sequence[Trial]) -> Ints:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mage.learn.returns import differences, last_reward
-from mage.learn.table import Reals, TurnTable
+from mage.learn.returns import credited_episode, differences, last_reward
+from mage.learn.table import Ints, Mask, Reals, TurnTable
 from mage.recipe_values import ReturnKind
 
 
@@ -29,14 +29,15 @@ def gae(rewards: Reals, discounts: Reals, values: Reals, lam: float) -> Reals:
     return advantages
 
 
-def turn_rewards(kind: ReturnKind, table: TurnTable, penalties: Reals) -> Reals:
-    """r_t: what an episode pays arrives at its last turn of play, penalties at their own turn, [T].
+def turn_rewards(kind: ReturnKind, table: TurnTable, step_rewards: Reals, gamma_traj: float) -> Reals:
+    """r_t: what an episode pays arrives at its last turn of play, step rewards at their own turn, [T].
 
     `differential` and `differential_code` pay R_n − R_{n−1}, `final` pays the last episode's reward alone, the others
-    R_n. What an episode pays in which the agent had no turn is lost: there was no decision.
+    R_n. An episode in which the agent had no turn pays the turn before it, discounted once for each end of an episode
+    in between; nothing pays for one before the trial's first turn, since there was no decision.
     """
     trials = table.trials
-    paid = trials.rewards
+    paid, border = trials.rewards, _border(kind, gamma_traj)
     if kind in ("differential", "differential_code"):
         paid = differences(trials)
     elif kind == "final":
@@ -44,18 +45,39 @@ def turn_rewards(kind: ReturnKind, table: TurnTable, penalties: Reals) -> Reals:
         count = trials.played.sum(axis=1)
         rows = np.flatnonzero(count)
         paid[rows, count[rows] - 1] = last_reward(trials)[rows]
-    pays = ~table.reflects & table.last
-    return penalties + np.where(pays, paid[table.trial, table.episode], 0.0)
+    rewards = step_rewards + np.where(~table.reflects & table.last, paid[table.trial, table.episode], 0.0)
+    place, ends = credited_episode(table), _ends_after(table)
+    for ahead in range(trials.columns):  # of an episode without turns; a reflection is at the start of its episode
+        at = np.flatnonzero((ahead < ends) & (table.reflects | (ahead > 0)))
+        rewards[at] += border**ahead * paid[table.trial[at], place[at] + ahead]
+    return rewards
 
 
 def turn_discounts(kind: ReturnKind, table: TurnTable, gamma_step: float, gamma_traj: float) -> Reals:
     """γ_t between each turn and the next of its trial, [T].
 
-    γ_step inside an episode; at its end γ_traj, except for `episode`, where nothing crosses the border, and `final`,
-    which is not discounted; 1 from a reflection to the episode that it was written for; 0 after a trial's last turn.
+    γ_step inside an episode; for each end of an episode in between γ_traj, except for `episode`, where nothing crosses
+    the border, and `final`, which is not discounted; 1 from a reflection to the episode that it was written for; 0
+    after a trial's last turn.
     """
-    border = {"episode": 0.0, "final": 1.0}.get(kind, gamma_traj)
     inside = 1.0 if kind == "final" else gamma_step
-    discounts = np.where(table.reflects, 1.0, np.where(table.last, border, inside))
-    ends = np.append(table.trial[1:] != table.trial[:-1], True)
-    return np.where(ends[: len(table)], 0.0, discounts)
+    crossed = _ends_after(table)
+    within = ~table.reflects & (crossed == 0)
+    discounts = np.where(within, inside, _border(kind, gamma_traj) ** crossed)
+    return np.where(_last_of_trial(table), 0.0, discounts)
+
+
+def _border(kind: ReturnKind, gamma_traj: float) -> float:
+    return {"episode": 0.0, "final": 1.0}.get(kind, gamma_traj)
+
+
+def _ends_after(table: TurnTable) -> Ints:
+    """How many episodes end between each turn and the next of its trial, or the end of the trial, [T]."""
+    place = credited_episode(table)
+    following = np.where(_last_of_trial(table), table.trials.columns, np.append(place[1:], 0)[: len(place)])
+    return np.maximum(following - place, 0)
+
+
+def _last_of_trial(table: TurnTable) -> Mask:
+    ends: Mask = np.append(table.trial[1:] != table.trial[:-1], True)[: len(table)]
+    return ends

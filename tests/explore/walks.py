@@ -1,0 +1,20 @@
+"""Trials of one context by what was seen and said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mage.play.records import StopReason, Task, Trial, Turn
+
+
+def walk(*episodes: Sequence[tuple[str, str]]) -> Trial:
+    """Each episode by (view, action) at its turns; an action with ? was not legal; ("", remark) is a reflection."""
+    turns = [
+        Turn(
+            "act" if view else "reflect", number, 0, 0, 0, (), f"shown with a tip: {view}", said, said.strip("?"),
+            view or "reflect", "?" not in said,
+        )
+        for number, episode in enumerate(episodes)
+        for view, said in episode
+    ]  # fmt: skip
+    return Trial(Task(0, 0, "x", len(episodes), "redeal", 0), 0, ((),), tuple(turns), (), StopReason.COMPLETED)
