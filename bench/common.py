@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -46,6 +47,15 @@ def write(name: str, on: Mapping[str, Any], settings: Mapping[str, Any], result:
     everything = {"date": date, "machine": on, "versions": packages, "settings": settings, "result": result}
     path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
     return path
+
+
+def as_recorded(parser: argparse.ArgumentParser, options: argparse.Namespace) -> bool:
+    """Whether a run was asked for as it is recorded: only such a one replaces the figures that are kept."""
+    asked = {name: value for name, value in vars(options).items() if name != "parallel"}
+    same = all(value == parser.get_default(name) for name, value in asked.items())
+    if not same:
+        print("a run with other settings than those recorded: what is kept stays as it is")
+    return same
 
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

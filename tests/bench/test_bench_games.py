@@ -1,5 +1,6 @@
 """Both sides of `bench/games.py` are shown the same words and play the same games; no Ray needed."""
 
+import argparse
 import asyncio
 import json
 
@@ -59,3 +60,13 @@ def test_results_say_where_they_come_from(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert "1,234" in shown
     assert "0.50" in shown
+
+
+def test_only_a_run_as_it_is_recorded_replaces_what_is_kept(capsys):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--parallel", type=int, default=1)
+    assert common.as_recorded(parser, parser.parse_args(["--parallel", "2"]))
+    assert not capsys.readouterr().out
+    assert not common.as_recorded(parser, parser.parse_args(["--seeds", "0"]))
+    assert "what is kept stays as it is" in capsys.readouterr().out

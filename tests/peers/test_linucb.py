@@ -1,7 +1,5 @@
 """LinUCB against numbers worked by hand and against ridge regression in closed form."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,38 +82,6 @@ def test_ties_are_drawn_from_the_seed():
     assert draws[0] == draws[1]
     assert np.bincount(draws[0], minlength=4).min() > 30
     assert pick_best(np.array([0.0, 2.0, 1.0]), np.random.default_rng(0)) == 1
-
-
-def test_saved_and_loaded_goes_on_the_same(tmp_path):
-    generator, learner = np.random.default_rng(3), bandit(4, 3, alpha=0.3, ridge=0.5)
-    for _ in range(10):
-        learner.learn(int(generator.integers(4)), generator.random(3), float(generator.integers(2)))
-        learner.choose(np.zeros((4, 3)), explore=True)  # a tie: the generator moves
-    learner.save(tmp_path / "bandit.json")
-    loaded = LinUCB.load(tmp_path / "bandit.json")
-    assert (loaded.inverse == learner.inverse).all()
-    assert (loaded.alpha, loaded.ridge) == (0.3, 0.5)
-    ties = np.zeros((4, 3))
-    assert [loaded.choose(ties, explore=True) for _ in range(20)] == [
-        learner.choose(ties, explore=True) for _ in range(20)
-    ]
-    assert [path.name for path in tmp_path.iterdir()] == ["bandit.json"]
-
-
-def test_files_that_are_none(tmp_path):
-    path = tmp_path / "bandit.json"
-    with pytest.raises(MageError, match="no such file"):
-        LinUCB.load(path)
-    path.write_text("{")
-    with pytest.raises(MageError, match="not JSON"):
-        LinUCB.load(path)
-    path.write_text(json.dumps({"alpha": 1.0}))
-    with pytest.raises(MageError, match="it has no 'ridge'"):
-        LinUCB.load(path)
-    bandit().save(path)
-    path.write_text(json.dumps({**json.loads(path.read_text()), "inverse": [[1.0]]}))
-    with pytest.raises(MageError, match="does not fit"):
-        LinUCB.load(path)
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from mage.engine.base import Sample
 from mage.errors import MageError
 from mage.peers.answering import Question, SamplerPeer, SkilledPeer
-from mage.peers.features import Round
-from mage.peers.play import SETTINGS, PeerRun, run_peers, trial_length
+from mage.peers.evidence import Evidence
+from mage.peers.features import FEATURES, Round
+from mage.peers.play import SETTINGS, PeerRun, make_world, play_rounds, run_peers, trial_length
 from mage.peers.regret import growth_exponent, regrets
 from mage.peers.selectors import (
     SELECTORS,
-    LockedInSelector,
     PromptedSelector,
-    RandomSelector,
-    RingSelector,
     check_selectors,
 )
+from mage.peers.simple import GreedySelector, LockedInSelector, RandomSelector, RingSelector, UCB1Selector
 from mage.peers.summary import summarise
+from mage.peers.world import Referee
 
 NOW = Round(0, 10, "Name the seat of the guild Bo.", "I know nothing")
 NO_FEATURES = np.zeros((3, 9))
@@ -54,12 +54,24 @@ class Scripted:
         return Sample((), (), "stop", text)
 
 
+class Watched(RandomSelector):
+    """Asks anybody and keeps what it was shown."""
+
+    def __init__(self, peers=2, seed=0):
+        super().__init__(peers, seed)
+        self.features = []
+
+    async def choose(self, now, features, phase):
+        self.features.append(features)
+        return await super().choose(now, features, phase)
+
+
 def play(setting="delegation", selector="linucb", seed=0, **more):
     return asyncio.run(run_peers(setting, selector, seed, **more))
 
 
-def choose(selector, number=0, phase="trial"):
-    return asyncio.run(selector.choose(Round(number, 10, NOW.question, NOW.own), NO_FEATURES, phase))
+def choose(selector, number=0, phase="trial", features=NO_FEATURES):
+    return asyncio.run(selector.choose(Round(number, 10, NOW.question, NOW.own), features, phase))
 
 
 def test_regret_by_hand():
@@ -102,9 +114,34 @@ def test_the_same_seed_is_the_same_run(setting, selector):
 
 
 def test_all_selectors_meet_the_same_rounds():
-    """In delegation the questions do not depend on what was chosen."""
+    """In delegation the questions do not depend on what was chosen; in evidence on how far a question has got."""
     tables = [play("parametric", selector, 5, rounds=30).expected for selector in SELECTORS]
     assert all((table == tables[0]).all() for table in tables)
+    tables = [play("evidence", selector, 5, rounds=30).expected for selector in SELECTORS]
+    assert all((table[0] == tables[0][0]).all() for table in tables)
+    assert any((table != tables[0]).any() for table in tables)
+
+
+def test_all_selectors_meet_the_same_questions_in_evidence():
+    """One agent finds every fact, the other none: the first facts of their questions are the same, in order."""
+    finds, fails = Evidence(3), Evidence(3)
+    assert [len(world.peers) for world in (finds, fails)] == [9, 9]
+    for _ in range(10):
+        assert finds.question == fails.question
+        for world, answer in ((finds, "{}"), (fails, "nothing")):
+            begun = world.ended
+            while world.ended == begun:
+                world.hear(answer.format(f"<answer>{world.question.gold}</answer>"))
+
+
+def test_an_agent_that_knows_nothing_agrees_with_peers_that_do_not_either():
+    """`agreement` tells peers apart in every setting."""
+    for setting in SETTINGS:
+        seen = Watched()
+        world = make_world(setting, 0)
+        asyncio.run(play_rounds(world, seen, Referee(world, 0), 40, 24, 0))
+        column = np.array(seen.features)[:, :, FEATURES.index("agreement")]
+        assert len(np.unique(column[-1])) > 1
 
 
 def test_linucb_learns_whom_to_ask():
@@ -128,6 +165,31 @@ def test_locked_in_asks_around_until_one_does_well():
     for _ in range(10):
         assert choose(selector) == 1
         selector.learn(1, NO_FEATURES[0], 0.0)
+
+
+def test_greedy_by_hand():
+    """relevance + similar_success: 0.5 + 0.5, 0.2 + 0.9, 0.75 + 0.25; high success alone does not count."""
+    features = np.zeros((3, 9))
+    features[:, FEATURES.index("relevance")] = 0.5, 0.2, 0.75
+    features[:, FEATURES.index("similar_success")] = 0.5, 0.9, 0.25
+    features[:, FEATURES.index("success")] = 1, 0, 1
+    assert {choose(GreedySelector(seed), features=features) for seed in range(5)} == {1}
+    assert {choose(GreedySelector(seed)) for seed in range(50)} == {0, 1, 2}
+
+
+def test_ucb1_by_hand():
+    """Means 1, ½, 0 of 4, 2, 1 asks, t = 7: bonuses 0.986, 1.395, 1.973, bounds 1.986, 1.895, 1.973."""
+    selector, asked = UCB1Selector(3, seed=0), []
+    for _ in range(3):
+        asked.append(choose(selector))
+        selector.learn(asked[-1], NO_FEATURES[0], [1.0, 1.0, 0.0][asked[-1]])
+    assert sorted(asked) == [0, 1, 2]
+    for peer, reward in ((0, 1.0), (0, 1.0), (0, 1.0), (1, 0.0)):
+        selector.learn(peer, NO_FEATURES[0], reward)
+    assert choose(selector) == 0
+    selector.learn(0, NO_FEATURES[0], 1.0)  # t = 8: 1.912, 1.942, 2.039
+    assert choose(selector) == 2
+    assert choose(selector, phase="exploit") == 0
 
 
 def test_ring_and_random():
@@ -192,10 +254,22 @@ def test_summary_by_hand():
     rows = summarise([run("linucb", 0, 1), run("linucb", 1, 2), run("random", 0, 2), run("random", 1, 4)])
     assert [row.selector for row in rows] == ["linucb", "random"]
     assert (rows[0].regret, rows[0].difference, rows[0].share) == pytest.approx((1.5, -1.5, 0.5))
+    assert [row.share_trial for row in rows] == [pytest.approx(0.5), None]
     assert rows[0].difference_interval == pytest.approx((-7.853, 4.853), abs=1e-3)
     assert rows[1].difference is None
     alone = summarise([run("linucb", 0, 1)])[0]
-    assert (alone.regret_interval, alone.difference, alone.share) == (None, None, None)
+    assert (alone.regret_interval, alone.difference, alone.share, alone.share_trial) == (None,) * 4
+
+
+def test_the_share_of_the_trial_phase_leaves_exploitation_out():
+    """Regrets 1 + 0 of a selector that exploits, 2 + 2 of random: ½ and ¼."""
+
+    def run(name, regrets):
+        table = np.array([[regret, 0.0] for regret in regrets])
+        return PeerRun("delegation", name, 0, 1, (1, 1), (0.0, 0.0), table, 0.5)
+
+    row = summarise([run("linucb", (1, 0)), run("random", (2, 2))])[0]
+    assert (row.share, row.share_trial) == (0.25, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 
 from mage.chance import derive
 from mage.engine.base import Sampler, SamplingParams
+from mage.errors import EngineError
 from mage.play.actors import parse_block
 
 
@@ -25,6 +26,10 @@ class Question:
     """A plausible wrong answer."""
     ease: float = 1.0
     """Scripted peers' skill is multiplied by this."""
+
+
+UNKNOWN = "unknown"
+"""What is answered by who does not know."""
 
 
 class Peer(Protocol):
@@ -87,15 +92,26 @@ class NotesPeer:
             return f"My notes on {about} say: <answer>{question.gold}</answer>"
         if generator.random() < self.guesses:
             return f"I believe it is <answer>{question.wrong}</answer>"
-        return f"I do not find it. My notes are on {about}. <answer>unknown</answer>"
+        return f"I do not find it. My notes are on {about}. <answer>{UNKNOWN}</answer>"
 
     async def expected(self, question: Question, seed: int) -> float:
         """Its recall where it holds notes, else 0: the guesses are wrong."""
         return self.recall.get(question.kind, 0.0)
 
 
+async def ask(sampler: Sampler, system: str, text: str, params: SamplingParams, seed: int) -> str:
+    """One sampled response to a system message and a text. Raises EngineError where they do not fit the context."""
+    prompt = sampler.renderer.system(system) + sampler.renderer.user(text)
+    if len(prompt) + params.max_tokens > sampler.context_length:
+        raise EngineError(
+            f"a prompt of {len(prompt)} tokens and an answer of {params.max_tokens} do not fit the model's context of "
+            f"{sampler.context_length}: {text!r}"
+        )
+    return (await sampler.sample(prompt, params, seed)).text
+
+
 SYSTEM = "Answer in one sentence and put the answer alone in a block: <answer>...</answer>."
-NOTES = " Answer only from these notes; if they do not say, tell what they are about and answer 'unknown'.\n{notes}"
+NOTES = " Answer only from these notes; if they do not say, tell what they are about and answer '{unknown}'.\n{notes}"
 
 
 @dataclass(frozen=True)
@@ -110,10 +126,8 @@ class SamplerPeer:
 
     async def answer(self, question: Question, seed: int) -> str:
         """One sampled response."""
-        renderer = self.sampler.renderer
-        system = SYSTEM + (NOTES.format(notes=self.notes) if self.notes else "")
-        prompt = renderer.system(system) + renderer.user(question.text)
-        return (await self.sampler.sample(prompt, self.params, seed)).text
+        system = SYSTEM + (NOTES.format(unknown=UNKNOWN, notes=self.notes) if self.notes else "")
+        return await ask(self.sampler, system, question.text, self.params, seed)
 
     async def expected(self, question: Question, seed: int) -> float:
         """Share of right answers among fresh draws."""

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mage.chance import derive
-from mage.peers.answering import NotesPeer, Peer, Question, is_right
+from mage.engine.base import Sampler
+from mage.peers.answering import UNKNOWN, NotesPeer, Peer, Question, SamplerPeer, is_right
 from mage.peers.world import check_peers
 
 RELATIONS = {
@@ -96,18 +97,30 @@ def draw_recall(peers: int, generator: np.random.Generator) -> list[dict[str, fl
 
 
 class Evidence:
-    """A world of split evidence; a task is one question of two hops. `peers` replaces the scripted ones."""
+    """A world of split evidence; a task is one question of two hops. `peers` replaces the scripted ones.
 
-    def __init__(self, seed: int, *, count: int = 9, peers: Sequence[Peer] = ()) -> None:
+    `models` does so too: each is given a part of the evidence as its notes.
+    """
+
+    def __init__(
+        self, seed: int, *, count: int = 9, peers: Sequence[Peer] = (), models: Sequence[Sampler] = ()
+    ) -> None:
         """Draw facts and notes. Raises MageError for fewer than two peers."""
-        check_peers(len(peers) or count, "evidence")
+        count = len(peers) or len(models) or count
+        check_peers(count, "evidence")
         self.facts = Facts(np.random.default_rng(derive(seed, "facts")))
         generator = np.random.default_rng(derive(seed, "notes"))
         self.recall = draw_recall(count, generator)
         self.held = str(generator.choice(list(RELATIONS)))
         """The kind of facts in the agent's own notes."""
-        self.peers: tuple[Peer, ...] = tuple(peers) or tuple(NotesPeer(recall) for recall in self.recall)
-        self._seed, self._right, self._ended = seed, 0, 0
+        self.peers: tuple[Peer, ...] = (
+            tuple(peers)
+            or tuple(SamplerPeer(model, self.notes(peer)) for peer, model in enumerate(models))
+            or tuple(NotesPeer(recall) for recall in self.recall)
+        )
+        self.ended = 0
+        """Questions that were answered or left."""
+        self._seed, self._right = seed, 0
         self._start()
 
     def notes(self, peer: int) -> str:
@@ -123,30 +136,31 @@ class Evidence:
         found = self._place == len(self._hops)
         if found or self._asks == ASKS:
             self._right += found
-            self._ended += 1
+            self.ended += 1
             self._start()
         return float(right)
 
     def score(self) -> float:
         """Share of questions whose both hops were found."""
-        return self._right / max(self._ended, 1)
+        return self._right / max(self.ended, 1)
 
     @property
     def question(self) -> Question:
         """The first fact that is missing, as a peer is asked for it."""
-        generator = np.random.default_rng(derive(self._seed, "wrong", self._ended, self._place))
+        generator = np.random.default_rng(derive(self._seed, "wrong", self.ended, self._place))
         return self.facts.question(self._hops[self._place], generator)
 
     @property
     def own(self) -> str:
-        """What was found so far, and what is missing."""
+        """What was found so far, and what is missing: its answer to that is that it does not know."""
         known = [f"{hop.relation} {hop.subject} is {self.facts.objects[hop]}" for hop in self._hops[: self._place]]
         lacking = self._hops[self._place]
-        return f"I know {' and '.join(known) or 'nothing'}; I lack {lacking.relation} {lacking.subject}."
+        told = f"I know {' and '.join(known) or 'nothing'}; I lack {lacking.relation} {lacking.subject}"
+        return f"{told}: <answer>{UNKNOWN}</answer>."
 
     def _start(self) -> None:
         """Next question, one that the agent's own notes do not answer alone; the same for every selector."""
-        generator = np.random.default_rng(derive(self._seed, "question", self._ended))
+        generator = np.random.default_rng(derive(self._seed, "question", self.ended))
         self._hops = self.facts.draw_hops(generator)
         while all(hop.relation == self.held for hop in self._hops):
             self._hops = self.facts.draw_hops(generator)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +25,9 @@ FEATURES = (
     "round",
     "times_chosen",
 )
+BOUND_TO_QUESTION = ("relevance", "similar_success")
+"""Those that tell peers apart by the question of this round."""
+SelectorPhase = Literal["trial", "exploit"]
 RECENT = 5
 """Answers of a peer that `recent_success` looks back on."""
 SAID = 3

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +9,6 @@ from mage.chance import derive
 from mage.errors import MageError
 
 Floats = npt.NDArray[np.float64]
-FIELDS = ("alpha", "ridge", "inverse", "sums", "generator")
 
 
 def upper_bounds(inverse: Floats, sums: Floats, features: Floats, alpha: float) -> Floats:
@@ -85,45 +79,3 @@ class LinUCB:
     def weights(self) -> Floats:
         """(arms, size), θ̂ₐ = Aₐ⁻¹ bₐ."""
         return np.asarray(np.einsum("aij,aj->ai", self.inverse, self.sums))
-
-    def save(self, path: Path) -> None:
-        """Write everything that later choices depend on as JSON, whole or not at all."""
-        state = {
-            "alpha": self.alpha,
-            "ridge": self.ridge,
-            "inverse": self.inverse.tolist(),
-            "sums": self.sums.tolist(),
-            "generator": self._generator.bit_generator.state,
-        }
-        beside = path.with_name(f"{path.name}.new")
-        beside.write_text(json.dumps(state) + "\n", encoding="utf-8")
-        beside.replace(path)
-
-    @classmethod
-    def load(cls, path: Path) -> LinUCB:
-        """Go on exactly where `save` stopped. Raises MageError if the file is missing or not of this kind."""
-        state = _read(path)
-        try:
-            sums, inverse = (np.array(state[name], dtype=np.float64) for name in ("sums", "inverse"))
-            arms, size = sums.shape
-            if inverse.shape != (arms, size, size):
-                raise ValueError(f"'inverse' of shape {inverse.shape} does not fit 'sums' of shape {sums.shape}")
-            loaded = cls(arms, size, alpha=float(state["alpha"]), ridge=float(state["ridge"]), seed=0)
-            loaded._generator.bit_generator.state = state["generator"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise MageError(f"{path}: damaged statistics of LinUCB: {error}; expected what `save` wrote") from error
-        loaded.inverse, loaded.sums = inverse, sums
-        return loaded
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise MageError(f"{path}: no such file") from error
-    except ValueError as error:
-        raise MageError(f"{path}: not JSON ({error})") from error
-    missing = [name for name in FIELDS if not isinstance(state, dict) or name not in state]
-    if missing:
-        raise MageError(f"{path}: not statistics of LinUCB, it has no {missing[0]!r}; expected {', '.join(FIELDS)}")
-    return dict(state)

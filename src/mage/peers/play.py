@@ -11,7 +11,7 @@ import numpy as np
 from mage.chance import derive
 from mage.engine.base import Sampler
 from mage.errors import MageError, unknown
-from mage.peers.answering import Peer, said_answer
+from mage.peers.answering import Peer, SamplerPeer, said_answer
 from mage.peers.delegation import Delegation
 from mage.peers.evidence import Evidence
 from mage.peers.features import Asked, History, Round, features
@@ -73,15 +73,17 @@ class PeerRun:
         }
 
 
-def make_world(setting: str, seed: int, peers: Sequence[Peer] = ()) -> World:
-    """A setting by name; `peers` replaces its scripted ones. Raises MageError for an unknown name."""
+def make_world(setting: str, seed: int, peers: Sequence[Peer] = (), models: Sequence[Sampler] = ()) -> World:
+    """A setting by name; `peers`, or a peer for each of `models`, replace its scripted ones.
+
+    Raises MageError for an unknown name.
+    """
     match setting:
-        case "delegation":
-            return Delegation(seed, count=2, peers=peers)
-        case "parametric":
-            return Delegation(seed, count=4, peers=peers)
+        case "delegation" | "parametric":
+            count = 2 if setting == "delegation" else 4
+            return Delegation(seed, count=count, peers=peers or [SamplerPeer(model) for model in models])
         case "evidence":
-            return Evidence(seed, peers=peers)
+            return Evidence(seed, peers=peers, models=models)
     raise MageError(unknown("setting", setting, SETTINGS))
 
 
@@ -96,8 +98,12 @@ async def run_peers(
     ridge: float = RIDGE,
     sampler: Sampler | None = None,
     peers: Sequence[Peer] = (),
+    models: Sequence[Sampler] = (),
 ) -> PeerRun:
-    """Play one run. Questions, peers and their luck depend on `setting` and `seed` only: selectors are paired.
+    """Play one run. Peers, their luck in a round and the order of questions depend on `setting` and `seed` only.
+
+    So selectors are paired. In `evidence` the question of a round is the fact that is missing then, which depends on
+    the answers so far, and with it what the peers are worth in that round; elsewhere rounds are the same for all.
 
     Args:
         setting: A key of `SETTINGS`.
@@ -109,11 +115,12 @@ async def run_peers(
         ridge: λ of LinUCB.
         sampler: Makes `in_context` a model's choice.
         peers: In place of the scripted ones.
+        models: Likewise, each as a peer; in `evidence` each reads its part of the facts.
 
     Raises MageError for names that do not exist and numbers that do not fit.
     """
     trial_rounds = trial_length(rounds, trial_rounds)
-    world = make_world(setting, derive(seed, setting, "world"), peers)
+    world = make_world(setting, derive(seed, setting, "world"), peers, models)
     referee = Referee(world, derive(seed, setting, "referee"))
     chooser = make_selector(
         selector, len(world.peers), derive(seed, "selector"), referee, alpha=alpha, ridge=ridge, sampler=sampler

@@ -1,25 +1,32 @@
-"""Who chooses whom to ask: LinUCB (MACE) and what it is held against."""
+"""Who chooses whom to ask: LinUCB (MACE), a model, and the simple selectors by name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from mage.chance import derive
 from mage.engine.base import Sampler, SamplingParams
 from mage.errors import MageError, unknown
-from mage.peers.features import FEATURES, Round
-from mage.peers.linucb import LinUCB, pick_best
+from mage.peers.answering import ask
+from mage.peers.features import BOUND_TO_QUESTION, FEATURES, Round, SelectorPhase
+from mage.peers.linucb import LinUCB
 from mage.peers.ngrams import Floats
+from mage.peers.simple import (
+    GreedySelector,
+    LockedInSelector,
+    OracleSelector,
+    RandomSelector,
+    RingSelector,
+    UCB1Selector,
+)
 from mage.peers.world import Referee
 from mage.play.actors import match_action, parse_block
 
-SelectorPhase = Literal["trial", "exploit"]
 ALPHA, RIDGE = 4.0, 0.4
 """Our choice, tuned on seeds from 1000 on."""
-BOUND_TO_QUESTION = ("relevance", "similar_success")
 SCALES = np.array([1.0 if name in BOUND_TO_QUESTION else 0.1 for name in FEATURES])
 """What LinUCB multiplies features with. Under one λ a small range is a prior for a small weight: with a regression of
 its own for each peer and few asks of each, weights of nine equal features are not found in 50 rounds."""
@@ -52,27 +59,6 @@ class LinUCBSelector:
         self.bandit.learn(peer, features * SCALES, reward)
 
 
-class LockedInSelector:
-    """In-context exploration as the paper saw it in LLM agents, scripted: asks around until a peer does well, then
-    stays with it. (The best observed mean, where one that was never asked counts as 0.)
-    """
-
-    def __init__(self, peers: int, seed: int) -> None:
-        self._asked, self._sum = np.zeros(peers), np.zeros(peers)
-        self._generator = np.random.default_rng(derive(seed, "in_context"))
-
-    async def choose(self, now: Round, features: Floats, phase: SelectorPhase) -> int:
-        """The best mean so far; before the first success, whom it has asked least."""
-        if not self._sum.any():
-            return pick_best(-self._asked, self._generator)
-        return pick_best(self._sum / np.maximum(self._asked, 1), self._generator)
-
-    def learn(self, peer: int, features: Floats, reward: float) -> None:
-        """Count."""
-        self._asked[peer] += 1
-        self._sum[peer] += reward
-
-
 class PromptedSelector:
     """In-context exploration by a model: it reads what happened with each peer and names one."""
 
@@ -85,10 +71,9 @@ class PromptedSelector:
 
     async def choose(self, now: Round, features: Floats, phase: SelectorPhase) -> int:
         """The peer that the model names; one at random where it names none."""
-        renderer = self._sampler.renderer
-        prompt = renderer.system("") + renderer.user(self.prompt(now, phase))
-        sample = await self._sampler.sample(prompt, self._params, derive(self._seed, "prompted", now.number))
-        named = match_action(parse_block(sample.text, "peer")[0], self._names)
+        seed = derive(self._seed, "prompted", now.number)
+        text = await ask(self._sampler, "", self.prompt(now, phase), self._params, seed)
+        named = match_action(parse_block(text, "peer")[0], self._names)
         return int(self._generator.integers(len(self._names))) if named is None else self._names.index(named)
 
     def learn(self, peer: int, features: Floats, reward: float) -> None:
@@ -114,51 +99,7 @@ class PromptedSelector:
         )
 
 
-class RandomSelector:
-    """Anybody, each with the same chance."""
-
-    def __init__(self, peers: int, seed: int) -> None:
-        self._peers = peers
-        self._generator = np.random.default_rng(derive(seed, "random"))
-
-    async def choose(self, now: Round, features: Floats, phase: SelectorPhase) -> int:
-        """Uniform."""
-        return int(self._generator.integers(self._peers))
-
-    def learn(self, peer: int, features: Floats, reward: float) -> None:
-        """Nothing."""
-
-
-class RingSelector:
-    """Fixed topology: agents sit in a ring and ask their two neighbours in turn (the one there is of two peers)."""
-
-    def __init__(self, peers: int, seed: int) -> None:
-        self._neighbours = (0, peers - 1) if peers > 2 else (0,)
-
-    async def choose(self, now: Round, features: Floats, phase: SelectorPhase) -> int:
-        """Left, right, left, …"""
-        return self._neighbours[now.number % len(self._neighbours)]
-
-    def learn(self, peer: int, features: Floats, reward: float) -> None:
-        """Nothing."""
-
-
-class OracleSelector:
-    """Knows the expected rewards: its regret is 0."""
-
-    def __init__(self, referee: Referee, seed: int) -> None:
-        self._referee = referee
-        self._generator = np.random.default_rng(derive(seed, "oracle"))
-
-    async def choose(self, now: Round, features: Floats, phase: SelectorPhase) -> int:
-        """The best in expectation."""
-        return pick_best(await self._referee.expected(now.number), self._generator)
-
-    def learn(self, peer: int, features: Floats, reward: float) -> None:
-        """Nothing."""
-
-
-SELECTORS = ("linucb", "in_context", "random", "fixed", "oracle")
+SELECTORS = ("linucb", "greedy", "ucb1", "in_context", "random", "fixed", "oracle")
 
 
 def make_selector(
@@ -175,6 +116,10 @@ def make_selector(
     match name:
         case "linucb":
             return LinUCBSelector(peers, seed, alpha=alpha, ridge=ridge)
+        case "greedy":
+            return GreedySelector(seed)
+        case "ucb1":
+            return UCB1Selector(peers, seed)
         case "in_context":
             return PromptedSelector(sampler, peers, seed) if sampler else LockedInSelector(peers, seed)
         case "random":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ class PeerSummary:
     difference_interval: tuple[float, float] | None
     share: float | None
     """Mean regret divided by random's."""
+    share_trial: float | None
+    """The same over the trial phase alone: in exploitation `random` and `fixed` go on as before."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -47,27 +49,33 @@ def summarise(runs: Sequence[PeerRun]) -> list[PeerSummary]:
 
 def _row(runs: Sequence[PeerRun], against: Sequence[PeerRun] | None) -> PeerSummary:
     kept = [run.as_dict() for run in runs]
-    regret = [float(row["regret"]) for row in kept]
-    base = None if against is None or against[0].selector == runs[0].selector else _totals(against)
-    mean = interval(regret)
-    gap = None if base is None else paired(regret, base)
+    base = None if against is None or against[0].selector == runs[0].selector else [run.as_dict() for run in against]
+    mean = interval(_column(kept, "regret"))
+    gap = None if base is None else paired(_column(kept, "regret"), _column(base, "regret"))
     return PeerSummary(
         setting=runs[0].setting,
         selector=runs[0].selector,
         seeds=tuple(run.seed for run in runs),
         regret=mean.mean,
         regret_interval=_ends(mean),
-        regret_trial=interval([row["regret_trial"] for row in kept]).mean,
-        regret_exploit=interval([row["regret_exploit"] for row in kept]).mean,
-        score=interval([row["score"] for row in kept]).mean,
+        regret_trial=interval(_column(kept, "regret_trial")).mean,
+        regret_exploit=interval(_column(kept, "regret_exploit")).mean,
+        score=interval(_column(kept, "score")).mean,
         difference=None if gap is None else gap.mean,
         difference_interval=None if gap is None else _ends(gap),
-        share=mean.mean / interval(base).mean if base and any(base) else None,
+        share=_share(kept, base, "regret"),
+        share_trial=_share(kept, base, "regret_trial"),
     )
 
 
-def _totals(runs: Sequence[PeerRun]) -> list[float]:
-    return [float(run.regret.sum()) for run in runs]
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    return [float(row[name]) for row in rows]
+
+
+def _share(rows: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]] | None, name: str) -> float | None:
+    """Of sums over the same seeds; None without a base, or where that has none."""
+    whole = sum(_column(base or (), name))
+    return sum(_column(rows, name)) / whole if whole else None
 
 
 def _ends(found: Interval) -> tuple[float, float] | None:

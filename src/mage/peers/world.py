@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 import numpy as np
@@ -52,7 +53,8 @@ class Referee:
             question = self._world.question
             seeds = [derive(self._seed, "expected", number, peer) for peer in range(len(self._world.peers))]
             pairs = zip(self._world.peers, seeds, strict=True)
-            self._known = number, np.array([await peer.expected(question, seed) for peer, seed in pairs])
+            found = await asyncio.gather(*(peer.expected(question, seed) for peer, seed in pairs))
+            self._known = number, np.array(found)
         return self._known[1]
 
 
