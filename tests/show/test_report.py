@@ -130,7 +130,6 @@ def damaged(key, value, *, of="pooled"):
         (damaged("payoff", ["x", 1, 2]), "pooled.payoff.0 = 'x': should be a valid number"),
         (damaged("payoff", []), "pooled: payoff has 0 entries; expected 3, one an episode"),
         (damaged("interval", [[0, 1], None, [0]]), "pooled.interval.2.1 is missing"),
-        (damaged("opponents", {}, of=None), "opponents = {}"),
         (damaged("episodes", "3", of=None), "episodes = '3': should be a valid integer"),
     ],
 )

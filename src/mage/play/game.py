@@ -132,6 +132,27 @@ class TreeGame(Game, Protocol):
         ...
 
 
+@runtime_checkable
+class Primer(Protocol):
+    """What a game brings besides, so that a base that is built here can read advice about it without its solution."""
+
+    def untold(self) -> str:
+        """Name of the game on which such a base is warmed up: this one with its secret dealt anew in every trial."""
+        ...
+
+    def revealed(self, episode: Episode) -> tuple[str, ...]:
+        """Facts that tell the secret of an episode of the game it was dealt in, in the order in which they matter."""
+        ...
+
+    def intention(self, view: str, action: str) -> str:
+        """A strategy of a few words that leads to `action` where `view` is seen."""
+        ...
+
+    def heeded(self, view: str, legal: tuple[str, ...], heard: Sequence[str]) -> tuple[str, ...]:
+        """The legal actions that remain to somebody who believes what was `heard` (tips, strategies, outcomes)."""
+        ...
+
+
 class Opponent(Protocol):
     """Somebody who plays a seat: stationary during a trial."""
 

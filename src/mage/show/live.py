@@ -90,7 +90,7 @@ def payoff_table(metrics: Row, width: int) -> Table:
         (name, payoff, metrics["payoff_sem_by_opponent"][name])
         for name, payoff in metrics["payoff_by_opponent"].items()
     ]
-    rows.append(("all", metrics["payoff"], metrics["payoff_sem"]))
+    rows.append(("all" if rows else "all trials", metrics["payoff"], metrics["payoff_sem"]))
     count, room = len(metrics["payoff"]), width - NAME_WIDTH - 2
     intervals = count * (max(len(_cell(*pair)) for row in rows for pair in zip(*row[1:], strict=True)) + 2) <= room
     shown = list(range(count))
@@ -102,7 +102,7 @@ def payoff_table(metrics: Row, width: int) -> Table:
         table.add_column(f"episode {episode + 1}", justify="right", no_wrap=True)
     for name, payoff, errors in rows:
         cells = [_cell(payoff[n], errors[n] if intervals else None) for n in shown]
-        table.add_row(Text(name), *cells, style="bold" if name == "all" else None)
+        table.add_row(Text(name), *cells, style="bold" if name == rows[-1][0] else None)
     return table
 
 

@@ -86,7 +86,8 @@ class EvalRow(Record):
     iteration: int | None
     episodes: Annotated[int, Field(ge=1)]
     units: str
-    opponents: Annotated[dict[str, OpponentRow], Field(min_length=1)]
+    opponents: dict[str, OpponentRow]
+    """Empty in a game of one seat."""
     pooled: ScoresRow
     limits: LimitsRow | None
     invalid_share: Number

@@ -97,7 +97,7 @@ def render_report(folder: RunFolder) -> str:
             settings=_settings(folder.recipe),
             trials=trials,
             trials_file=newest.name if newest else "",
-            opponents=sorted({trial.opponent for trial in trials}),
+            opponents=sorted({trial.opponent for trial in trials} - {""}),
             css=_inline("report.css"),
             js=_inline("report.js"),
         )
@@ -132,7 +132,8 @@ def _main_eval(evals: Sequence[EvalView]) -> Row | None:
     """The result that headlines are made from: `default`, else the first of the model as it is and whom it met."""
     for view in evals:
         result = view.result
-        held_out = all(row["held_out"] for row in result["opponents"].values())
+        met = result["opponents"].values()
+        held_out = bool(met) and all(row["held_out"] for row in met)
         if result["actor"] == "model" and not result["shuffle_remarks"] and not held_out:
             return result
     return None

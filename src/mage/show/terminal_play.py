@@ -80,13 +80,14 @@ def named(line: str, names: Sequence[str]) -> str | None:
 
 
 async def play_opponent(
-    game: TreeGame, opponent: Opponent, *, seat: int, episodes: int, seed: int, terminal: Terminal
+    game: TreeGame, opponent: Opponent | None, *, seat: int, episodes: int, seed: int, terminal: Terminal
 ) -> Score:
-    """The person takes `seat` for some episodes against `opponent`, new chance in each; returns the score.
+    """The person takes `seat` for some episodes, new chance in each; returns the score.
 
+    `opponent` takes the other seats; in a game of one seat there is none (None).
     `game` should speak the natural dialect. Quitting ends the series, the score so far stands.
     """
-    task = Task(0, seat, opponent.name, episodes, "redeal", seed)
+    task = Task(0, seat, opponent.name if opponent else "", episodes, "redeal", seed)
     dice, score = task_dice(task), Score()
     person = Person(game, terminal)
     try:
@@ -95,7 +96,7 @@ async def play_opponent(
             episode = cast(TreeEpisode, await game.start(dice("deal", number)))
             rolls = dice("opponent", number)
             while episode.seat is not None:
-                mover = person if episode.seat == seat else opponent
+                mover = opponent if opponent and episode.seat != seat else person
                 await episode.step(game.action_name(episode.state, await mover.act(episode.state, rolls)))
             terminal.write(f"  {episode.outcome(seat)}")
             terminal.write(score.add(episode.returns()[seat]))

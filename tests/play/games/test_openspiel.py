@@ -14,6 +14,8 @@ from mage.play.games import describe_game, game_names, make_game
 from mage.play.games.kuhn import KUHN
 from mage.play.games.openspiel import OpenSpielGame
 
+OPENSPIEL = [name for name in game_names() if isinstance(make_game(name), OpenSpielGame)]
+
 
 def positions(node):
     yield node
@@ -58,7 +60,7 @@ def test_interleaved_episodes_replay_exactly(name):
     assert len({str(events) for events in alone}) > 1
 
 
-@pytest.mark.parametrize("name", game_names())
+@pytest.mark.parametrize("name", OPENSPIEL)
 def test_games_say_what_they_are(name):
     game = make_game(name)
     assert isinstance(game, TreeGame)
@@ -217,7 +219,7 @@ def test_deals_are_uniform():
 
 
 def test_unknown_names_say_what_exists():
-    with pytest.raises(GameError, match=r"unknown game 'kuhn_pocker' \(did you mean 'kuhn_poker'\?\); known: connect"):
+    with pytest.raises(GameError, match=r"unknown game 'kuhn_pocker' \(did you mean 'kuhn_poker'\?\); known: comb"):
         make_game("kuhn_pocker")
     with pytest.raises(GameError, match="unknown dialect 'latin'; known: compact, natural"):
         make_game("kuhn_poker", "latin")

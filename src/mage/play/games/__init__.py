@@ -1,5 +1,6 @@
 """The games: `make_game("kuhn_poker")` gives one, `game_names()` says which there are.
 
+Some take parameters: `combination_lock:depth=8,symbols=6`.
 A game of the user's own is named by reference, `module:attribute`: a `Description` of a game of OpenSpiel, or a class
 or function that makes a `TreeGame` for a dialect.
 """
@@ -7,59 +8,103 @@ or function that makes a `TreeGame` for a dialect.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from mage.errors import GameError, unknown
 from mage.play.game import Dialect, Game, TreeGame
+from mage.play.games.catalogue import Entry
 from mage.play.games.connect_four import CONNECT_FOUR
 from mage.play.games.kuhn import KUHN
 from mage.play.games.leduc import LEDUC
+from mage.play.games.lock import COMBINATION_LOCK
 from mage.play.games.openspiel import OpenSpielGame
 from mage.play.games.tic_tac_toe import TIC_TAC_TOE
 from mage.play.games.wording import Description
 from mage.play.soundness import check_start
+from mage.play.specs import read_values, split
 from mage.references import foreign, is_reference, load
 
-_DESCRIPTIONS = (KUHN, LEDUC, TIC_TAC_TOE, CONNECT_FOUR)
+_KNOWN: tuple[Description | Entry, ...] = (KUHN, LEDUC, TIC_TAC_TOE, CONNECT_FOUR, COMBINATION_LOCK)
 
-__all__ = ["describe_game", "game_names", "make_game"]
+__all__ = ["describe_game", "game_names", "game_parameters", "make_game", "normalise_game"]
 
 
 def game_names() -> tuple[str, ...]:
     """Names of all games.
 
     >>> game_names()
-    ('kuhn_poker', 'leduc_poker', 'tic_tac_toe', 'connect_four')
+    ('kuhn_poker', 'leduc_poker', 'tic_tac_toe', 'connect_four', 'combination_lock')
     """
-    return tuple(description.name for description in _DESCRIPTIONS)
+    return tuple(known.name for known in _KNOWN)
 
 
 def describe_game(name: str) -> str:
     """One line about a game of `game_names`. Raises GameError for an unknown name."""
-    return _description(name).summary
+    return _known(name)[0].summary
+
+
+def game_parameters(name: str) -> tuple[str, ...]:
+    """One line per parameter of a game of `game_names`. Raises GameError for an unknown name.
+
+    >>> game_parameters("combination_lock")[0]
+    'depth=6: dials; an integer in 1..20'
+    """
+    known = _known(name)[0]
+    return tuple(parameter.line() for parameter in known.parameters) if isinstance(known, Entry) else ()
+
+
+def normalise_game(name: str) -> str:
+    """The one spelling of a game: equal games have equal normal forms. A reference stays as it is.
+
+    Raises GameError as `make_game` does for a name.
+
+    >>> normalise_game("combination_lock: symbols=4 , depth=6")
+    'combination_lock:symbols=4'
+    """
+    return name if _is_referred(name) else make_game(name).name
 
 
 def make_game(name: str, dialect: Dialect = "compact") -> TreeGame:
-    """A game by its name or reference, showing itself in `dialect`.
+    """A game by its name (`name` or `name:param=value,param=value`) or reference, showing itself in `dialect`.
 
-    Raises GameError for an unknown name or dialect, or a reference to something else.
+    Raises GameError for an unknown name, parameter or dialect, or a reference to something else.
 
     >>> game = make_game("kuhn_poker")
     >>> game.show(game.root().child(2).child(0), 0)
     'first K'
     """
-    found = _referred(name) if is_reference(name) else _description(name)
-    if not isinstance(found, Description):
+    if dialect not in get_args(Dialect):
+        raise GameError(unknown("dialect", dialect, get_args(Dialect)))
+    if _is_referred(name):
+        referred = _referred(name)
+        if isinstance(referred, Description):
+            return _described(referred, dialect)
         with foreign(f"game {name!r}, made for dialect {dialect!r}", GameError):
-            return _made(name, found(dialect))
-    if dialect not in found.wordings:
-        raise GameError(unknown("dialect", dialect, found.wordings))
-    return OpenSpielGame(found, dialect)
+            return _made(name, referred(dialect))
+    known, raw = _known(name)
+    if isinstance(known, Description):
+        read_values(name, raw, (), "game")
+        return _described(known, dialect)
+    return known.build(name, read_values(name, raw, known.parameters, "game"), dialect)
 
 
-def _description(name: str) -> Description:
-    for description in _DESCRIPTIONS:
-        if description.name == name:
-            return description
+def _described(description: Description, dialect: Dialect) -> TreeGame:
+    if dialect not in description.wordings:
+        raise GameError(unknown("dialect", dialect, description.wordings))
+    return OpenSpielGame(description, dialect)
+
+
+def _is_referred(name: str) -> bool:
+    """Whether `name` is a reference; a word of ours before the colon comes with parameters."""
+    return is_reference(name) and name.partition(":")[0] not in game_names()
+
+
+def _known(spec: str) -> tuple[Description | Entry, dict[str, str]]:
+    """A game of ours by its name, and the parameters that are given. Raises GameError."""
+    name, raw = split(spec, "game")
+    for known in _KNOWN:
+        if known.name == name:
+            return known, raw
     raise GameError(unknown("game", name, game_names()))
 
 

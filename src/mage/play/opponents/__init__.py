@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction
 
 from mage.errors import GameError, unknown
-from mage.play.game import Opponent, TreeGame
+from mage.play.game import Game, Opponent, TreeGame
 from mage.play.games import make_game
 from mage.play.opponents.catalogue import Entry, catalogue
-from mage.play.opponents.specs import Value, read_values, spell, split
+from mage.play.specs import Value, read_values, spell, split
 from mage.references import foreign, is_reference, load
 
-__all__ = ["OpponentInfo", "make_opponent", "normalise", "opponent_names", "opponents"]
+__all__ = ["OpponentInfo", "make_opponent", "nobody_to_meet", "normalise", "opponent_names", "opponents"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,10 @@ def opponents(game_name: str | None = None) -> tuple[OpponentInfo, ...]:
     >>> [info.name for info in opponents("tic_tac_toe")]
     ['random', 'preferred', 'mcts', 'minimax']
     """
-    entries = catalogue().values() if game_name is None else _fitting(make_game(game_name))
+    entries = list(catalogue().values()) if game_name is None else _fitting(make_game(game_name))
     return tuple(
-        OpponentInfo(entry.name, entry.summary, entry.needs, tuple(_parameter_lines(entry))) for entry in entries
+        OpponentInfo(entry.name, entry.summary, entry.needs, tuple(parameter.line() for parameter in entry.parameters))
+        for entry in entries
     )
 
 
@@ -71,6 +72,8 @@ def make_opponent(spec: str, game: TreeGame) -> Opponent:
     'preferred:order=corners_first'
     """
     entry, values, name = _read(spec)
+    if game.seats == 1:
+        raise GameError(f"opponent {spec!r}: {nobody_to_meet(game)}")
     with foreign(f"opponent {spec!r}", GameError):
         if not entry.fits(game):
             known = ", ".join(fitting.name for fitting in _fitting(game))
@@ -120,13 +123,10 @@ def _reference(spec: str) -> tuple[str, str]:
     return reference, colon + parameters
 
 
+def nobody_to_meet(game: Game) -> str:
+    """Why an opponent cannot be had in a game of one seat."""
+    return f"{game.name} has one seat: there is nobody to meet"
+
+
 def _fitting(game: TreeGame) -> list[Entry]:
-    return [entry for entry in catalogue().values() if entry.fits(game)]
-
-
-def _parameter_lines(entry: Entry) -> list[str]:
-    return [
-        f"{parameter.name}={'' if parameter.default is None else parameter.default}: {parameter.summary}; "
-        f"{parameter.accepts()}"
-        for parameter in entry.parameters
-    ]
+    return [entry for entry in catalogue().values() if game.seats > 1 and entry.fits(game)]

@@ -13,7 +13,7 @@ from mage.play.opponents.equilibrium import Equilibrium, average_policy
 from mage.play.opponents.policy import Mixed
 from mage.play.opponents.scripted import KUHN_SCRIPTS, PREFERRED_ORDERS, kuhn_rule, preferred_rule, random_rule
 from mage.play.opponents.search import SEED_SPAN, Mcts, Minimax, small_enough
-from mage.play.opponents.specs import Parameter, Value
+from mage.play.specs import Parameter, Value
 
 Values = Mapping[str, Value]
 

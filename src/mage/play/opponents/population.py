@@ -48,6 +48,15 @@ class Population:
         weights = [Fraction(str(share.share)) for share in listed]
         return cls(names, tuple(weight / sum(weights) for weight in weights))
 
+    @classmethod
+    def nobody(cls) -> Population:
+        """For a game of one seat: the empty name, met in every group.
+
+        >>> Population.nobody().counts(3)
+        (3,)
+        """
+        return cls(("",), (Fraction(1),))
+
     def counts(self, groups: int, iteration: int = 0) -> tuple[int, ...]:
         """Groups of each opponent in an iteration: largest remainders, equal remainders take turns by iteration.
 

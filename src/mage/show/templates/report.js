@@ -5,7 +5,7 @@
   const fits = (trial) => {
     const results = trial.dataset.results.split(" ");
     const wanted = [...form.querySelectorAll("[name=result]")];
-    return (!form.opponent.value || trial.dataset.opponent === form.opponent.value)
+    return (!form.opponent?.value || trial.dataset.opponent === form.opponent.value)
       && (!form.illegal.checked || trial.dataset.illegal === "yes")
       && wanted.every((select) => !select.value || results[select.dataset.episode] === select.value);
   };

@@ -1,4 +1,4 @@
-"""The spelling of opponents: `name` or `name:param=value,param=value`, with typed parameters and one normal form."""
+"""The spelling of opponents and games: `name:param=value,param=value`, with typed parameters and one normal form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an opponent: its type is that of its default, or `choices`; numbers have bounds.
+    """A parameter of an opponent or a game: its type is that of its default, or `choices`; numbers have bounds.
 
     A `hidden` one is left out of the normal form where it has its default. None as default: an optional integer.
     """
@@ -37,6 +37,15 @@ class Parameter:
         kind = "a number" if isinstance(self.default, float) else "an integer"
         return f"{kind} of at least {self.low}" if self.high == math.inf else f"{kind} in {self.low}..{self.high}"
 
+    def line(self) -> str:
+        """For listings: name=default, what it is and what may be given.
+
+        >>> Parameter("simulations", 100, "simulations per move", low=1).line()
+        'simulations=100: simulations per move; an integer of at least 1'
+        """
+        default = "" if self.default is None else self.default
+        return f"{self.name}={default}: {self.summary}; {self.accepts()}"
+
     def read(self, text: str) -> Value:
         """The value that `text` means. Raises ValueError if it is of another type or out of range."""
         if self.choices:
@@ -49,8 +58,8 @@ class Parameter:
         return number
 
 
-def split(spec: str) -> tuple[str, dict[str, str]]:
-    """Name and raw parameters of a spec. Raises GameError where the form is broken.
+def split(spec: str, kind: str = "opponent") -> tuple[str, dict[str, str]]:
+    """Name and raw parameters of a spec. Raises GameError, which says of what `kind` it is, where the form is broken.
 
     >>> split("mcts:simulations=100,seed=3")
     ('mcts', {'simulations': '100', 'seed': '3'})
@@ -60,26 +69,28 @@ def split(spec: str) -> tuple[str, dict[str, str]]:
     for part in rest.split(",") if rest.strip() else ():
         key, equals, text = (piece.strip() for piece in part.partition("="))
         if not (key and equals and text):
-            raise GameError(f"opponent {spec!r}: expected name:param=value,param=value, found {part!r}")
+            raise GameError(f"{kind} {spec!r}: expected name:param=value,param=value, found {part!r}")
         if key in raw:
-            raise GameError(f"opponent {spec!r}: {key} is given twice")
+            raise GameError(f"{kind} {spec!r}: {key} is given twice")
         raw[key] = text
     return name.strip(), raw
 
 
-def read_values(spec: str, raw: Mapping[str, str], parameters: tuple[Parameter, ...]) -> dict[str, Value]:
+def read_values(
+    spec: str, raw: Mapping[str, str], parameters: tuple[Parameter, ...], kind: str = "opponent"
+) -> dict[str, Value]:
     """The value of each of `parameters`, defaults filled in. Raises GameError naming the parameter and what fits."""
     by_name = {parameter.name: parameter for parameter in parameters}
     values = {parameter.name: parameter.default for parameter in parameters}
     for key, text in raw.items():
         if not by_name:
-            raise GameError(f"opponent {spec!r}: takes no parameters, found {key!r}")
+            raise GameError(f"{kind} {spec!r}: takes no parameters, found {key!r}")
         if key not in by_name:
-            raise GameError(f"opponent {spec!r}: {unknown('parameter', key, by_name)}")
+            raise GameError(f"{kind} {spec!r}: {unknown('parameter', key, by_name)}")
         try:
             values[key] = by_name[key].read(text)
         except ValueError:
-            raise GameError(f"opponent {spec!r}: {key} = {text!r} is not {by_name[key].accepts()}") from None
+            raise GameError(f"{kind} {spec!r}: {key} = {text!r} is not {by_name[key].accepts()}") from None
     return values
 
 
