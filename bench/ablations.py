@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from common import machine, show, write
+from common import as_recorded, machine, show, write
 from mage.analysis.stats import paired
 from runs import Job, run_all
 
@@ -78,7 +78,8 @@ def main() -> None:
     columns = ["variant", *episodes, "last episode by seed", "last episode − shipped"]
     title = f"greedy payoff after {options.iterations} iterations, mean of {len(seeds)} seeds"
     show(title, columns, [cells(figures) for figures in rows])
-    write("ablations", on, vars(options), rows)
+    if as_recorded(parser, options):
+        write("ablations", on, vars(options), rows)
 
 
 if __name__ == "__main__":

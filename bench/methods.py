@@ -13,10 +13,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from common import machine, write
+from common import as_recorded, machine, write
 from mage.commands.compare import show_comparison
 from mage.commands.recipes import recipe_path
-from mage.run.compare import compare, contenders, summarise
+from mage.errors import RunError
+from mage.run.compare import compare, contenders
+from mage.run.compared import summarise
 from mage.show.charts import adaptation_figure, save_svg
 
 FOLDER = Path("runs/compare-kuhn")
@@ -36,13 +38,18 @@ def main() -> None:
     seeds = [int(seed) for seed in options.seeds.split(",")]
     budget = [f"loop.iterations={options.iterations}"]
     recipes = contenders(recipe_path("kuhn"), budget, options.methods.split(","), seeds)
-    results = compare(
+    results = []
+    for found in compare(
         recipes, FOLDER, parallel=options.parallel, note=lambda text: print(text, file=sys.stderr, flush=True)
-    )
+    ):
+        if isinstance(found, RunError):
+            raise found
+        results.append(found)
     rows = summarise(recipes, results)
     show_comparison(rows, results)
-    save_svg(adaptation_figure([{**row, "label": row["method"]} for row in results]), PICTURE, "methods")
-    write("methods", on, vars(options), [row.as_dict() for row in rows])
+    if as_recorded(parser, options):
+        save_svg(adaptation_figure([{**row, "label": row["method"]} for row in results]), PICTURE, "methods")
+        write("methods", on, vars(options), [row.as_dict() for row in rows])
 
 
 if __name__ == "__main__":

@@ -14,17 +14,24 @@ from mage.explain import explain
 from mage.methods import method_defaults
 from mage.recipe import Recipe
 
+OF_ADVANTAGES = ("std", "gae_lambda", "step_weight", "trial_weight")
+"""Keys of `credit` that mean something to some advantages only."""
+
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     """Read a TOML recipe and apply `section.key=value` overrides. Raises RecipeError in words.
 
-    An override of the method brings what that method defines, whatever the recipe says of it for its own method.
+    An override of the method brings what that method defines, whatever the recipe says of it for its own method; of
+    several the last one counts.
     """
     data = read_data(path)
+    asked: dict[str, Any] = {}
     for text in overrides:
-        key, _, name = text.partition("=")
-        if key.strip() == "method" and name.strip() != data.get("method", "mage"):
-            change_method(data, name.strip())
+        if text.partition("=")[0].strip() == "method":
+            override(asked, text)
+    name = asked.get("method")  # of several the last one
+    if isinstance(name, str) and name != data.get("method", "mage"):
+        change_method(data, name)
     for text in overrides:
         override(data, text)
     return parse_recipe(data, str(path))
@@ -33,8 +40,12 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
 def change_method(data: dict[str, Any], name: str) -> None:
     """Make a recipe's data those of another method: what it defines is its own, the rest stays.
 
-    Raises RecipeError where there is no such method.
+    How an advantage divides and weighs goes with the advantage: what the recipe says of that is dropped. Raises
+    RecipeError where there is no such method.
     """
+    credit = data.get("credit")
+    if isinstance(credit, dict):
+        data["credit"] = {key: value for key, value in credit.items() if key not in OF_ADVANTAGES}
     for section, values in method_defaults(name).items():
         given = data.get(section, {})
         if isinstance(given, dict):  # the schema says what is wrong with it otherwise

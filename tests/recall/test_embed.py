@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import builtins
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -44,3 +46,14 @@ def test_what_a_model_needs_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_embedder("hashed").name == "hashed-512"
     with pytest.raises(MageError, match="pip install sentence-transformers"):
         make_embedder("some-model")
+
+
+def test_a_model_that_is_none_is_named_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(model: str, device: str) -> None:
+        raise OSError(f"{model} is not a local folder\nand no model on the hub")
+
+    module = ModuleType("sentence_transformers")
+    module.SentenceTransformer = missing
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    with pytest.raises(MageError, match=r"recall\.embedder = 'nowhere': cannot be opened .* folder and no model"):
+        make_embedder("nowhere")

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mage.commands.recipes import recipe_path
-from mage.errors import RecipeError
+from mage.commands.tables import names, numbers, span
+from mage.errors import RunError
 from mage.run.files import Row, encode, write_text, writing
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mage.run.compare import Compared
+    from mage.run.compared import Compared
 
 
 def compare_command(
@@ -28,22 +29,35 @@ def compare_command(
     json: bool,
 ) -> None:
     """Run all, show the table, keep `compare.json` and `compare.svg` in the folder."""
-    from mage.run.compare import compare, contenders, summarise
+    from mage.run.compare import compare, contenders
+    from mage.run.compared import summarise
 
     path = recipe_path(recipe)
-    recipes = contenders(path, overrides, _words("methods", methods), _numbers("seeds", seeds))
+    recipes = contenders(path, overrides, names("methods", methods), numbers("seeds", seeds))
     folder = folder or Path("runs") / f"compare-{path.stem}"
-    results = compare(recipes, folder, parallel=parallel, note=_say)
-    rows = summarise(recipes, results)
-    kept = {"recipe": str(path), "overrides": list(overrides), "methods": [row.as_dict() for row in rows]}
-    write_text(folder / "compare.json", encode({**kept, "runs": results}) + "\n")
-    plot = folder / "compare.svg"
-    _draw(results, plot)
-    if json:
-        sys.stdout.write(encode(kept) + "\n")
-        return
-    show_comparison(rows, results)
-    sys.stdout.write(f"kept in {folder / 'compare.json'}, drawn in {plot}\n")
+    try:
+        found = compare(recipes, folder, parallel=parallel, note=_say)
+    except KeyboardInterrupt:
+        _say("stopped; the same command goes on from there")
+        raise
+    failures = [one for one in found if isinstance(one, RunError)]
+    failed = {one.method for one, result in zip(recipes, found, strict=True) if isinstance(result, RunError)}
+    whole = [one for one in recipes if one.method not in failed]
+    results = [one for one in found if not isinstance(one, RunError) and one["method"] not in failed]
+    if results:
+        rows = summarise(whole, results)
+        kept = {"recipe": str(path), "overrides": list(overrides), "methods": [row.as_dict() for row in rows]}
+        write_text(folder / "compare.json", encode({**kept, "runs": results}) + "\n")
+        plot = folder / "compare.svg"
+        _draw(results, plot)
+        if json:
+            sys.stdout.write(encode(kept) + "\n")
+        else:
+            show_comparison(rows, results)
+            sys.stdout.write(f"kept in {folder / 'compare.json'}, drawn in {plot}\n")
+        sys.stdout.flush()
+    if failures:
+        raise RunError(f"{len(failures)} of {len(found)} runs failed: " + "; ".join(map(str, failures)))
 
 
 def show_comparison(rows: Sequence[Compared], results: Sequence[Row]) -> None:
@@ -54,12 +68,21 @@ def show_comparison(rows: Sequence[Compared], results: Sequence[Row]) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=160)
     console.print(comparison_table(rows, results[0]))
-    how = "exact" if all(result["kind"] == "exact" for result in results) else "sampled"
+    units = results[0]["units"] if rows[0].measure == "payoff" else "share of trials"
     console.print(
-        f"{results[0]['units']}, evaluated {how}; intervals of 95% over seeds, differences paired by seed; "
-        "tokens and seconds are those of training one seed",
+        f"{units}; {_how(rows)}; intervals of 95% over seeds, differences paired by seed; tokens and seconds are those "
+        "of training one seed, of its evaluation where nothing is trained",
         style="dim",
     )
+
+
+def _how(rows: Sequence[Compared]) -> str:
+    """How methods were evaluated; each kind is named with its methods where there are two."""
+    kinds = {row.kind: [each.method for each in rows if each.kind == row.kind] for row in rows}
+    words = {"exact": "evaluated exactly", "sampled": "evaluated in sampled trials"}
+    if len(kinds) == 1:
+        return words[rows[0].kind]
+    return ", ".join(f"{' and '.join(methods)} {words[kind]}" for kind, methods in kinds.items())
 
 
 def comparison_table(rows: Sequence[Compared], result: Row) -> Table:
@@ -67,9 +90,12 @@ def comparison_table(rows: Sequence[Compared], result: Row) -> Table:
     from rich.table import Table
 
     first, episodes = rows[0].method, len(rows[0].mean)
-    table = Table(title="payoff by episode", title_justify="left", header_style="dim", box=None, padding=(0, 2))
+    pays = rows[0].measure == "payoff"
+    title = "payoff by episode" if pays else "won within so many episodes (trials end at a success)"
+    table = Table(title=title, title_justify="left", header_style="dim", box=None, padding=(0, 2))
     table.add_column("method", no_wrap=True)
-    for column in (*(f"episode {n + 1}" for n in range(episodes)), "interval of the last", f"− {first}", "P(better)"):
+    columns = [f"{'episode' if pays else 'within'} {n + 1}" for n in range(episodes)]
+    for column in (*columns, "interval of the last", f"− {first}", "P(better)"):
         table.add_column(column, justify="right", no_wrap=True)
     for column in ("tokens", "seconds"):
         table.add_column(column, justify="right")
@@ -77,7 +103,9 @@ def comparison_table(rows: Sequence[Compared], result: Row) -> Table:
         gap = _spread(row.difference, row.difference_interval)
         chance = "" if row.improvement is None else f"{row.improvement:.2f}"
         values = ["–" if value is None else f"{value:z.4f}" for value in row.mean]
-        table.add_row(row.method, *values, _range(row.interval), gap, chance, f"{row.tokens:,}", f"{row.seconds:,.0f}")
+        table.add_row(
+            row.method, *values, span(row.interval, 4, "–"), gap, chance, f"{row.tokens:,}", f"{row.seconds:,.0f}"
+        )
     limits = result.get("limits")
     if limits:
         table.add_section()
@@ -97,28 +125,10 @@ def _draw(results: Sequence[Row], path: Path) -> None:
         save_svg(figure, path, "compare")
 
 
-def _range(interval: tuple[float, float] | None) -> str:
-    return "–" if interval is None else f"{interval[0]:z.4f} … {interval[1]:z.4f}"
-
-
 def _spread(value: float | None, interval: tuple[float, float] | None) -> str:
     if value is None:
         return ""
     return f"{value:+z.4f}" + (f" ± {(interval[1] - interval[0]) / 2:.4f}" if interval else "")
-
-
-def _words(option: str, text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",")]
-    if "" in words:
-        raise RecipeError(f"--{option} {text!r}: expected names separated by commas")
-    return words
-
-
-def _numbers(option: str, text: str) -> list[int]:
-    try:
-        return [int(word) for word in text.split(",")]
-    except ValueError:
-        raise RecipeError(f"--{option} {text!r}: expected whole numbers separated by commas, such as 0,1,2") from None
 
 
 def _say(text: str) -> None:

@@ -14,6 +14,7 @@ from mage.commands.recipes import load_recipe, recipe_path, shipped_recipes
 from mage.errors import RunError
 from mage.run.files import Row, encode
 from mage.run.folder import RunFolder
+from mage.run.recipe_record import placed
 from mage.show.width import wide_console
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) 
         raise RunError(f"{target} is no run folder (it has no recipe.json); for a model's folder give --recipe too")
     folder = RunFolder.open(target) if is_run else None
     played = load_recipe(recipe) if recipe else None
-    if folder and played and played.game.name != folder.recipe.game.name:
+    if folder and played and placed(played).game.name != folder.recipe.game.name:
         logging.getLogger(__name__).warning(
             "%s was trained on %s and plays %s: its words may mean nothing to the model",
             target,
@@ -73,6 +74,7 @@ def eval_name(options: Row, recipe: str | None = None) -> str:
     exact = options.get("exact")
     parts += [] if exact is None else ["exact" if exact else "sampled"]
     parts += [f"{name}_{options[name]}" for name in ("temperature", "trials", "seed") if options.get(name) is not None]
+    parts += [f"memory_{_file_name(options['memory'])}"] if options.get("memory") else []
     name = "-".join(parts) or "default"
     if len(name.encode()) > LONGEST_NAME:  # file systems refuse more than 255 bytes
         name = f"{name[:80]}-{_digest(name, 16)}"
@@ -85,6 +87,8 @@ def show_eval(result: Row) -> None:
     for table in eval_tables(result, console.width):
         console.print(table)
     how = "exact" if result["kind"] == "exact" else "sampled, 95% intervals"
+    if not any(result["pooled"]["interval"]):
+        how = "sampled, without intervals: trials depend on one another through the memory"
     why = f" (not exact: {result['why_not_exact']})" if result.get("why_not_exact") else ""
     more = f"{result['units']}, {how}{why}; trials in all: {result['pooled']['trials']:,}; "
     more += f"temperature {result['temperature']}, {result['seconds']:.1f} s"
@@ -123,7 +127,7 @@ def _eval_table(result: Row, episodes: range, more: Sequence[str]) -> Table:
 
     exact = result["kind"] == "exact"
     table = Table(title="payoff by episode", title_justify="left", header_style="dim", box=None, padding=(0, 1))
-    table.add_column("opponent", overflow="fold", min_width=NARROW_NAME)
+    table.add_column("opponent" if result["opponents"] else "", overflow="fold", min_width=NARROW_NAME)
     for episode in episodes:
         table.add_column(f"episode {episode + 1}", justify="right", no_wrap=True)
     if "shares" in more:
@@ -139,7 +143,8 @@ def _eval_table(result: Row, episodes: range, more: Sequence[str]) -> Table:
         held_out = " (held out)" if row["held_out"] else ""
         add(name + held_out, list(_payoffs(row, exact)), _shares(row), f"{row['trials']:,}")
     pooled = result["pooled"]
-    add("all", list(_payoffs(pooled, exact)), _shares(pooled), f"{pooled['trials']:,}", "bold")
+    everybody = "all" if result["opponents"] else "all trials"
+    add(everybody, list(_payoffs(pooled, exact)), _shares(pooled), f"{pooled['trials']:,}", "bold")
     limits = result.get("limits")
     if limits:
         count = result["episodes"]
@@ -157,7 +162,7 @@ def _payoffs(row: Row, exact: bool) -> Iterator[str]:
     for value, interval in zip(row["payoff"], row["interval"], strict=True):
         if value is None:
             yield "–"
-        elif exact:
+        elif exact or interval is None:
             yield f"{value:z.4f}"
         else:
             yield f"{value:z.3f} ± {(interval[1] - interval[0]) / 2:.3f}"  # Student's interval is symmetric

@@ -10,14 +10,24 @@ from mage.run.files import encode
 
 
 def limit_command(
-    game_name: str, *, pool: str, weights: str | None, episodes: int, restart: Literal["redeal", "replay"], json: bool
+    game_name: str,
+    *,
+    pool: str | None,
+    weights: str | None,
+    episodes: int,
+    restart: Literal["redeal", "replay"],
+    json: bool,
 ) -> None:
-    """Compute and show them."""
+    """Compute and show them. Raises MageError where there is nobody to adapt to, or `pool` says of nobody."""
     from mage.analysis.limits import exact_limits
     from mage.play.games import make_game
-    from mage.play.opponents import make_opponent
+    from mage.play.opponents import make_opponent, nobody_to_meet
 
     game = make_game(game_name)
+    if game.seats == 1:
+        raise MageError(f"{nobody_to_meet(game)}, and so no limit of adapting to somebody")
+    if pool is None:
+        raise MageError("--pool: who may be met? Give opponents separated by commas, such as conservative,aggressive")
     opponents = [make_opponent(spec, game) for spec in split_pool(pool)]
     shares = split_weights(weights, len(opponents))
     result = exact_limits(game, opponents, shares, episodes=episodes, restart=restart).as_dict()

@@ -51,12 +51,13 @@ def _recipes() -> list[Row]:
 
 
 def _games() -> list[Row]:
-    from mage.play.games import describe_game, game_names, make_game
+    from mage.play.games import describe_game, game_names, game_parameters, make_game
 
     rows = []
     for name in game_names():
         game = make_game(name)
-        rows.append({"name": name, "summary": describe_game(name), "seats": game.seats, "chance": game.has_chance})
+        row: Row = {"name": name, "summary": describe_game(name), "seats": game.seats, "chance": game.has_chance}
+        rows.append({**row, "parameters": list(game_parameters(name))})
     return rows
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mage.errors import MageError
+from mage.errors import MageError, told
 
 Vectors = npt.NDArray[np.float32]
 WORD = re.compile(r"\w+|[^\w\s]")
@@ -70,7 +70,10 @@ class SentenceTransformerEmbedder:
             raise MageError(
                 "recall.embedder: a model needs the package sentence-transformers: pip install sentence-transformers"
             ) from None
-        self._model: Any = SentenceTransformer(model, device="cpu")
+        try:
+            self._model: Any = SentenceTransformer(model, device="cpu")
+        except Exception as error:  # of many kinds, by what is missing: the folder, the network, a file in it
+            raise MageError(f"recall.embedder = {model!r}: cannot be opened as a model ({told(error)})") from None
         self.name = f"sentence-transformers:{model}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -27,9 +27,17 @@ class Contest:
     """An actor, the opponents it meets by their shares, and how."""
 
     def __init__(
-        self, arena: Arena, actor: Actor, shares: Mapping[str, float], section: EvalSection, shuffle: bool
+        self,
+        arena: Arena,
+        actor: Actor,
+        shares: Mapping[str, float],
+        section: EvalSection,
+        shuffle: bool,
+        grows: bool = False,
     ) -> None:
+        """grows: whether a memory that outlives trials takes up what they leave."""
         self.arena, self.actor, self.shares = arena, actor, shares
+        self.grows = grows and arena.memory.lasting
         self.section, self.shuffle = section, shuffle
 
     async def exactly(self) -> dict[tuple[str, int], Weighted]:
@@ -51,13 +59,13 @@ class Contest:
 
         tasks, memory = self._tasks(), self.arena.memory
         size = len(tasks)
-        if memory.lasting:  # in rounds, and opponents in turn
+        if self.grows:  # in rounds, and opponents in turn
             size = ROUND
             tasks.sort(key=lambda task: (task.group % self.section.trials, task.group))
         found: dict[tuple[str, int], list[Trial]] = {}
         for start in range(0, len(tasks), size):
             collected = await collect(tasks[start : start + size], 1, play)
-            memory.settle()
+            memory.settle(collected.kept if self.grows else ())
             if collected.dropped:
                 dropped = collected.dropped
                 raise MageError(f"{len(dropped)} of {len(tasks)} trials failed, first: {dropped[0].reason}")
@@ -82,16 +90,19 @@ class Contest:
         return tasks
 
     def scores(self, found: Mapping[tuple[str, int], Weighted], *, exact: bool) -> tuple[Scores, dict[str, Scores]]:
-        """Scores pooled over all opponents, and of each."""
+        """Scores pooled over all opponents, and of each (of none in a game of one seat)."""
         each = {
             name: self._scores({pair: found[pair] for pair in found if pair[0] == name}, {name: 1.0}, exact)
             for name in self.shares
+            if name
         }
         return self._scores(found, self.shares, exact), each
 
     def _scores(self, found: Mapping[tuple[str, int], Weighted], shares: Mapping[str, float], exact: bool) -> Scores:
         episodes = self.arena.recipe.trial.episodes
         scores = pooled_scores(found, shares, episodes, exact)
+        if self.grows:  # through the memory trials depend on one another: their spread says too little
+            return replace(scores, interval=(None,) * episodes)
         if exact and self.shuffle and shares_chance(self.arena):  # such trials are right for each episode alone
             return replace(scores, pass_at_k=(scores.pass_at_k[0], *[None] * (episodes - 1)))
         return scores

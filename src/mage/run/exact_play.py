@@ -59,6 +59,7 @@ async def _all(
             tasks = [group.create_task(_pair(arena, actor, name, seat, laws)) for name, seat in pairs]
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
+    arena.memory.settle(())  # what happens in one of all possible trials is no past of another
     return {pair: task.result() for pair, task in zip(pairs, tasks, strict=True)}
 
 

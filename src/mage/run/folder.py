@@ -4,6 +4,7 @@ recipe.json          the resolved recipe, its hash, versions and threads it bega
 metrics.jsonl        one object per iteration, without times: equal runs have equal bytes
 timings.jsonl        seconds and tokens per second, one object per iteration
 trials/              every prompt, response, log-prob and advantage (Parquet)
+memory.sqlite        what the memory began with, of a recipe with recall.path
 checkpoints/         weights, optimizer and state; each whole or not there
 eval/                results of `mage eval`
 model/               the trained model, a Transformers folder
@@ -39,6 +40,8 @@ from mage.run.files import (
 from mage.run.recipe_record import RECIPE, changed, difference, placed, read_recipe_record, write_recipe_record
 
 DEFAULT_PARENT = Path("runs")
+INNER = ("checkpoints", "trials", "eval")
+"""Folders in it from the start."""
 
 
 class RunFolder:
@@ -49,9 +52,7 @@ class RunFolder:
         self.recipe = recipe
         self.metrics_path = path / "metrics.jsonl"
         self.timings_path = path / "timings.jsonl"
-        self.checkpoints_path = path / "checkpoints"
-        self.trials_path = path / "trials"
-        self.eval_path = path / "eval"
+        self.checkpoints_path, self.trials_path, self.eval_path = (path / name for name in INNER)
         self.model_path = path / "model"
         self.report_path = path / "report.html"
 
@@ -66,7 +67,7 @@ class RunFolder:
         folder = _claim(path) if path is not None else _next_free(parent, recipe.name)
         run = cls(folder, placed(recipe))
         try:
-            for inner in (run.checkpoints_path, run.trials_path, run.eval_path):
+            for inner in (folder / name for name in INNER):
                 with writing(inner):
                     inner.mkdir(exist_ok=True)
             write_recipe_record(folder, run.recipe)
@@ -105,23 +106,9 @@ class RunFolder:
             if not self.metrics_path.exists():
                 remove(self.path)
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Hold the folder for this process; released when it ends, however it ends. RunError if another holds it."""
-        path = self.path / "lock"
-        with writing(path):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                owner = os.read(handle, 32).decode().strip() or "unknown"
-                raise RunError(f"{self.path} is in use by process {owner}: wait for it, or stop it first") from None
-            os.ftruncate(handle, 0)
-            os.write(handle, f"{os.getpid()}\n".encode())
-            yield
-        finally:
-            os.close(handle)
+    def lock(self) -> AbstractContextManager[None]:
+        """Hold the folder for this process; see `locked`."""
+        return locked(self.path)
 
     def append_metrics(self, row: Row) -> None:
         """Add one iteration's metrics (nothing that depends on time)."""
@@ -195,14 +182,40 @@ class RunFolder:
         return {path.stem: result for path, result in results.items()}
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process; released when it ends, however it ends. RunError if another holds it."""
+    path = folder / "lock"
+    with writing(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = os.read(handle, 32).decode().strip() or "unknown"
+            raise RunError(f"{folder} is in use by process {owner}: wait for it, or stop it first") from None
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        os.close(handle)
+
+
 def _claim(path: Path) -> Path:
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if path.exists() and (not path.is_dir() or not all(_left_by_create(inner) for inner in path.iterdir())):
         if RunFolder.is_run(path):
             raise RunError(f"{path} holds a run already: go on with `mage train --resume`, or choose another folder")
         raise RunError(f"{path} {'is not empty' if path.is_dir() else 'is a file'}: choose another folder")
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def _left_by_create(path: Path) -> bool:
+    """Whether something in a folder was made by a `create` that was killed before there was a recipe."""
+    if path.name == f".{RECIPE}.partial":
+        return True
+    return path.name in INNER and path.is_dir() and not any(path.iterdir())
 
 
 def _next_free(parent: Path, name: str) -> Path:

@@ -27,7 +27,7 @@ class Scores:
     """How many trials this rests on."""
     payoff: Numbers
     interval: tuple[tuple[float, float] | None, ...]
-    """95% interval of the payoff; of no width where it is exact."""
+    """95% interval of the payoff; of no width where it is exact, None where trials depend on one another."""
     by_seat: dict[int, Numbers]
     won: Numbers
     drawn: Numbers

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mage.play.memory import Past, Say, Session
+from mage.play.memory import Past, Say, Session, Who
 from mage.play.records import Task
-from mage.recall.embed import Embedder, make_embedder
+from mage.recall.embed import Embedder, Vectors, make_embedder
 from mage.recall.store import Entry, Found, Store
 from mage.recipe import RecallSection
 
-Change = Callable[[Store], None]
 ALL = "all"
 STORE = "memory.sqlite"
 
@@ -21,83 +20,151 @@ STORE = "memory.sqlite"
 class Shelf:
     """A store, how texts become its keys, and who sees what.
 
-    With scope `trial` a trial sees what it has left itself, at once, and it is gone when the trials are settled. With
-    scope `game` it sees what was there when the trials under way began; what they leave is taken up when they are
-    settled, in the order of their tasks, so that it does not depend on which of them was faster.
+    A trial sees what it has left itself, at once. With scope `trial` that is all, and it is gone with the trial. With
+    scope `game` it sees besides what was there when the trials under way began; what they leave is taken up when they
+    are settled, in the order of their tasks, so that it does not depend on which of them was faster.
     """
 
     store: Store
     embedder: Embedder
-    lasting: bool
-    count: int
-    """How many entries are recalled."""
-    pending: dict[tuple[int, int], list[Change]] = field(default_factory=dict)
-    trials: int = 0
+    recall: RecallSection
+    pending: dict[Who, Corner] = field(default_factory=dict)
+    """The corners of the trials that are not settled."""
+    found: dict[tuple[str, int], list[Found]] = field(default_factory=dict)
+    """What was recalled since the store last changed: the members of a group ask for the same."""
+    keys: dict[str, Vectors] = field(default_factory=dict)
+    """Of the texts since then."""
+    begun: str = ""
+    """Digest of what the store began with."""
 
     @classmethod
-    def of(cls, recall: RecallSection) -> Shelf:
-        """The shelf of a recipe. Raises RunError for a store that cannot be opened."""
-        store = Store(Path(recall.path) if recall.path else None, limit=recall.limit)
-        return cls(store, make_embedder(recall.embedder), recall.scope == "game", recall.count)
+    def of(cls, memory: str, recall: RecallSection) -> Shelf:
+        """The empty shelf of a memory."""
+        embedder = make_embedder(recall.embedder)
+        store = Store(limit=recall.limit, made={"memory": memory, "embedder": embedder.name})
+        return cls(store, embedder, recall, begun=store.digest())
+
+    @property
+    def lasting(self) -> bool:
+        """Whether entries outlive their trial."""
+        return self.recall.scope == "game"
 
     def corner(self, task: Task, member: int) -> Corner:
-        """The part of one trial."""
-        self.pending.pop((task.group, member), None)  # of a try that failed half-way
-        self.trials += 1  # a number of its own: trials that are enumerated share their task
-        return Corner(self, ALL if self.lasting else f"trial {self.trials}", (task.group, member))
-
-    def settle(self) -> None:
-        """Take up what trials have left, task by task, or forget it with them."""
+        """The part of one trial; in place of that of a try that failed half-way."""
+        corner = Corner(self)
         if self.lasting:
-            for _, changes in sorted(self.pending.items(), key=lambda item: item[0]):
-                for change in changes:
-                    change(self.store)
-            self.pending.clear()
-        else:
-            self.store.clear()
+            self.pending[task.group, member] = corner
+        return corner
+
+    def settle(self, kept: Container[Who]) -> None:
+        """Take up what the trials that are kept have left, task by task; forget the rest."""
+        for who, corner in sorted(self.pending.items(), key=lambda item: item[0]):
+            if who in kept:
+                corner.settle()
+        self.pending.clear()
+        self.found.clear()
+        self.keys.clear()
 
     def save(self, folder: Path) -> None:
-        """Write a copy of the store, if it outlives trials."""
+        """Write the store, if it outlives trials."""
         if self.lasting:
             self.store.save(folder / STORE)
 
     def load(self, folder: Path) -> None:
         """Take the store back. Raises RunError where there is none, or it is damaged."""
+        self.found.clear()
         if self.lasting:
             self.store.load(folder / STORE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Corner:
-    """What one trial sees of a shelf."""
+    """What one trial sees of a shelf, and what it has left there that is not settled."""
 
     shelf: Shelf
-    scope: str
-    owner: tuple[int, int]
+    left: dict[int, Left] = field(default_factory=dict)
+    """By number: below 0 are new ones, -1 the first; the others are of the store and rewritten."""
+    count: int = 0
+    """How many were new so far."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what the trial leaves is seen by later ones."""
+        return self.shelf.lasting
 
     def near(self, text: str, count: int | None = None) -> list[Found]:
-        """The entries most like `text`, best first."""
-        (key,) = self.shelf.embedder.embed([text])
-        return self.shelf.store.nearest(self.scope, key, self.shelf.count if count is None else count)
+        """The entries most like `text`, best first; the newer of two alike."""
+        key, count = self._key(text), self.shelf.recall.count if count is None else count
+        shared = self.shelf.store.nearest(ALL, key, count + len(self.left))
+        found = self._with_own(shared, key, -1.0)
+        return sorted(found, key=lambda each: (-each.cosine, *_age(each.entry)))[:count]
+
+    def best(self, text: str) -> list[Entry]:
+        """The entries of the best score among those alike to `text`, the most alike of equal ones first."""
+        shelf, key = self.shelf, self._key(text)
+        count, least = shelf.recall.count, shelf.recall.least
+        asked = (text, count + len(self.left))
+        if asked not in shelf.found:
+            shelf.found[asked] = shelf.store.best(ALL, key, asked[1], least)
+        found = self._with_own(shelf.found[asked], key, least)
+        found.sort(key=lambda each: (-each.entry.score, -each.cosine, *_age(each.entry)))
+        return [each.entry for each in found[:count]]
 
     def get(self, ids: Sequence[int]) -> list[Entry]:
-        """Entries by number."""
-        return self.shelf.store.get(ids)
+        """Entries by number; those dropped since are left out."""
+        found = {entry.id: entry for entry in self.shelf.store.get(ids)}
+        found |= {number: self.left[number].entry for number in ids if number in self.left}
+        return [found[number] for number in ids if number in found]
 
-    def put(self, entry: Entry, text: str) -> None:
-        """Keep an entry under the key of `text`."""
-        (key,) = self.shelf.embedder.embed([text])
-        self._change(lambda store: void(store.add(self.scope, entry, key)))
+    def put(self, entry: Entry, text: str, *, anew: bool = False) -> None:
+        """Keep an entry under the key of `text`; one that says the same stays, or with `anew` makes room for it."""
+        new = {number: each for number, each in self.left.items() if number < 0}
+        same = [number for number, each in new.items() if each.entry.text == entry.text]
+        if same and not anew:
+            return
+        self.count += 1
+        self.left[-self.count] = Left(replace(entry, id=-self.count), self._key(text), anew)
+        for number in same or sorted(new, reverse=True)[: max(0, len(new) + 1 - self.shelf.recall.limit)]:
+            del self.left[number]
 
-    def rewrite(self, entry: Entry) -> None:
-        """Change what an entry says; one that was dropped meanwhile stays dropped."""
-        self._change(lambda store: store.rewrite(entry))
+    def rewrite(self, entry: Entry, text: str) -> None:
+        """Change what an entry says, and its key to that of `text`; one that is dropped meanwhile stays dropped."""
+        before = self.left.get(entry.id)
+        if before or entry.id > 0:
+            self.left[entry.id] = Left(entry, self._key(text), before is not None and before.anew)
 
-    def _change(self, change: Change) -> None:
-        if self.shelf.lasting:
-            self.shelf.pending.setdefault(self.owner, []).append(change)
-        else:
-            change(self.shelf.store)
+    def settle(self) -> None:
+        """Take up in the store what was left, links to it included."""
+        numbers: dict[int, int] = {}
+        for number, left in self.left.items():
+            links = [numbers.get(link, link) for link in left.entry.links]
+            entry = replace(left.entry, links=tuple(link for link in links if link > 0))  # the others were dropped
+            if number > 0:
+                self.shelf.store.rewrite(entry, left.key)
+            else:
+                numbers[number] = self.shelf.store.add(ALL, entry, left.key, anew=left.anew)
+
+    def _key(self, text: str) -> Vectors:
+        keys = self.shelf.keys
+        if text not in keys:
+            keys[text] = self.shelf.embedder.embed([text])[0]
+        return keys[text]
+
+    def _with_own(self, shared: Sequence[Found], key: Vectors, least: float) -> list[Found]:
+        """What the store has found, with what the trial has left in place of what it has rewritten or said again."""
+        own = [Found(left.entry, float(left.key @ key)) for left in self.left.values()]
+        said = {left.entry.text for left in self.left.values()}
+        others = [each for each in shared if each.entry.id not in self.left and each.entry.text not in said]
+        return [*others, *(each for each in own if each.cosine >= least)]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a trial has left, before it is settled."""
+
+    entry: Entry
+    key: Vectors
+    anew: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +187,9 @@ class ShelfMemory:
         """What one trial sees of the shelf."""
         return self.opened(self.shelf.corner(task, member), say)
 
-    def settle(self) -> None:
+    def settle(self, kept: Container[Who]) -> None:
         """See `Shelf.settle`."""
-        self.shelf.settle()
+        self.shelf.settle(kept)
 
     def save(self, folder: Path) -> None:
         """See `Shelf.save`."""
@@ -133,11 +200,12 @@ class ShelfMemory:
         self.shelf.load(folder)
 
 
-def void(_: object) -> None:
-    """Nothing, of whatever it is given."""
-
-
 def transcript(past: Past) -> str:
     """What an episode looked like from the agent's seat, and how it ended."""
     lines = [f"{turn.observation}\n> {turn.said or turn.text}" for turn in past.turns if turn.phase == "act"]
     return "\n".join([*lines, past.record.outcome])
+
+
+def _age(entry: Entry) -> tuple[bool, int]:
+    """Sorts the newer entry first: those that a trial has left itself are newer than any in the store."""
+    return entry.id > 0, -abs(entry.id)
