@@ -119,7 +119,10 @@ def test_mistakes_end_with_status_2_and_no_traceback(tmp_path):
         (["train", "--resume", "nowhere"], "nowhere does not exist"),
         (["eval", "nowhere"], "nowhere does not exist"),
         (["eval", "RUN", "--against", "random", "--held-out"], "--against and --held-out"),
-        (["limit", "kuhn", "--pool", "random"], "unknown game 'kuhn'; known: connect_four, kuhn_poker"),
+        (
+            ["limit", "kuhn", "--pool", "random"],
+            "unknown game 'kuhn'; known: combination_lock, connect_four, kuhn_poker",
+        ),
         (["limit", "kuhn_poker", "--pool", "random,agressive"], "did you mean 'aggressive'?"),
         (["limit", "kuhn_poker", "--pool", "random,"], "--pool 'random,'"),
         (["limit", "kuhn_poker", "--pool", "random", "--weights", "1,2"], "expected 1 positive numbers"),
@@ -211,6 +214,7 @@ def test_eval_shows_the_table_and_keeps_the_result(run, lend, capsys):
         "temperature": None,
         "trials": 9,
         "shuffle_remarks": False,
+        "memory": None,
         "actor": "model",
         "seed": None,
     }
@@ -258,7 +262,7 @@ def test_play_reads_moves_from_the_terminal(monkeypatch, capsys):
     arguments = ["play", "kuhn_poker", "--against", "aggressive", "--seat", "0", "--episodes", "1", "--seed", "3"]
     assert cli.main(arguments) == 0
     shown = capsys.readouterr().out
-    assert "against aggressive: 1 episodes, seed 3" in shown
+    assert "against aggressive: 1 episode, seed 3" in shown
     assert "'nonsense' is not one of the legal moves" in shown
     assert shown.endswith("1 episode played, -1 in all\n")
 

@@ -1,11 +1,18 @@
+import inspect
+import sys
+from types import ModuleType
+
 import pytest
 
+from mage.cli import peers
 from mage.errors import RecipeError
 from mage.learn.credit import assign_credit
-from mage.methods import method_defaults, methods
+from mage.methods import Method, method_defaults, methods
+from mage.peers.selectors import ALPHA, RIDGE
 from mage.recipe_file import parse_recipe
 
 NAMES = [method.name for method in methods()]
+OF_RECIPES = [method for method in methods() if method.kind != "peers"]
 # What sets the methods apart, from their papers: returns, advantage, division by the spread, memory
 PAPERS = {
     "mage": ("differential", "gigpo", False, "reflection"),
@@ -33,7 +40,7 @@ def test_a_method_is_what_its_paper_says(name):
     assert set(credit.baseline) == wanted.get(name, {"group", "opponent", "episode"})
 
 
-@pytest.mark.parametrize("method", methods(), ids=NAMES)
+@pytest.mark.parametrize("method", OF_RECIPES, ids=[method.name for method in OF_RECIPES])
 def test_every_method_says_what_it_is_and_can_be_run(method):
     assert method.summary
     assert method.paper
@@ -47,6 +54,26 @@ def test_every_method_says_what_it_is_and_can_be_run(method):
 
 
 def test_defaults_of_a_method_that_does_not_exist():
-    with pytest.raises(RecipeError, match=r"unknown method 'rlo' \(did you mean 'rloo'\?\); known: a-mem, gigpo, grpo"):
+    with pytest.raises(RecipeError, match=r"unknown method 'rlo' \(did you mean 'rloo'\?\); known: a-mem, empo2"):
         method_defaults("rlo")
     assert method_defaults("mage")["credit"]["gamma_traj"] == 0.6
+
+
+def test_a_method_of_peers_is_listed_and_refused_in_a_recipe():
+    mace = next(method for method in methods() if method.name == "mace")
+    assert (mace.kind, mace.paper) == ("peers", "arXiv 2607.11250")
+    options = inspect.signature(peers).parameters
+    assert mace.defaults["peers"] == {"alpha": ALPHA, "ridge": RIDGE, "rounds": options["rounds"].default}
+    with pytest.raises(RecipeError, match=r"method = 'mace': .* cannot be run on one agent; .* mage peers evidence"):
+        parse_recipe({"method": "mace"}, "test")
+
+
+@pytest.mark.parametrize("kind", ["prompted", "peers"])
+def test_a_method_of_one_s_own_is_trained(monkeypatch, kind):
+    module = ModuleType("own_method")
+    module.OWN = Method("own", kind, "none", "mine", {})
+    monkeypatch.setitem(sys.modules, "own_method", module)
+    with pytest.raises(
+        RecipeError, match=f"method 'own_method:OWN': kind = '{kind}': a method of one's own is trained"
+    ):
+        parse_recipe({"method": "own_method:OWN"}, "test")

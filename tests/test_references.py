@@ -21,7 +21,7 @@ from mage.play.games.kuhn import KUHN
 from mage.play.games.openspiel import OpenSpielGame
 from mage.play.opponents.catalogue import Entry
 from mage.play.opponents.policy import Mixed
-from mage.play.opponents.specs import Parameter
+from mage.play.specs import Parameter
 
 NUMBER = 3
 GAME = KUHN

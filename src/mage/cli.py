@@ -96,6 +96,9 @@ def evaluate(
     shuffle_remarks: Annotated[
         bool, typer.Option("--shuffle-remarks", help="Swap remarks among trials: is what is written used?")
     ] = False,
+    memory: Annotated[
+        str | None, typer.Option("--memory", help="What the agent remembers, where it is not what the recipe says")
+    ] = None,
     actor: Annotated[ActorKind, typer.Option(help="The model, or random legal play.")] = ActorKind.model,
     seed: Annotated[int | None, typer.Option(help="Seed of the evaluation tasks.")] = None,
     json: Json = False,
@@ -112,6 +115,7 @@ def evaluate(
         "temperature": temperature,
         "trials": trials,
         "shuffle_remarks": shuffle_remarks,
+        "memory": memory,
         "actor": actor.value,
         "seed": seed,
     }
@@ -137,7 +141,7 @@ def compare(
 @app.command(epilog="Example: mage limit kuhn_poker --pool conservative,aggressive,intermediate --episodes 3")
 def limit(
     game: Annotated[str, typer.Argument(help="A game of `mage ls games`.")],
-    pool: Annotated[str, typer.Option(metavar="A,B,…", help="Opponents, one of which is met.")],
+    pool: Annotated[str | None, typer.Option(metavar="A,B,…", help="Opponents, one of which is met.")] = None,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of a trial.")] = 3,
     weights: Annotated[str | None, typer.Option(metavar="X,Y,…", help="Their shares; default: equal.")] = None,
     restart: Annotated[RestartKind, typer.Option(help="New deals, or the same one again.")] = RestartKind.redeal,
@@ -154,7 +158,7 @@ def peers(
     setting: Annotated[str, typer.Argument(help="delegation, parametric or evidence.")],
     selectors: Annotated[
         str, typer.Option(metavar="A,B,…", help="Who chooses whom to ask.")
-    ] = "linucb,in_context,random,fixed,oracle",
+    ] = "linucb,greedy,ucb1,in_context,random,fixed,oracle",
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of a run.")] = 50,
     seeds: Annotated[str, typer.Option(metavar="X,Y,…", help="A run for each of them.")] = "0,1,2",
     trial_rounds: Annotated[
@@ -162,6 +166,15 @@ def peers(
     ] = None,
     alpha: Annotated[float | None, typer.Option(min=0, help="LinUCB: weight of the bonus.")] = None,
     ridge: Annotated[float | None, typer.Option(help="LinUCB: λ, the weight of the prior.")] = None,
+    models: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Peers that are models: run or Transformers folders.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--peers", help="As so many peers one model answers, each with its own notes.")
+    ] = None,
+    selector_model: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The model whose choice is in_context.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Whom to ask: regret of peer selectors side by side (MACE)."""
@@ -175,6 +188,9 @@ def peers(
         seeds=seeds,
         alpha=alpha,
         ridge=ridge,
+        models=models,
+        peers=count,
+        selector_model=selector_model,
         json=json,
     )
 
@@ -192,8 +208,9 @@ def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
 def play(
     game: Annotated[str, typer.Argument(help="A game of `mage ls games`.")],
     against: Annotated[
-        str, typer.Option(metavar="RUN|OPPONENT", help="A run folder, or a name of `mage ls opponents`.")
-    ],
+        str | None,
+        typer.Option(metavar="RUN|OPPONENT", help="A run folder, or a name of `mage ls opponents`; not with one seat."),
+    ] = None,
     seat: Annotated[int | None, typer.Option(help="Your seat, from 0; default: drawn.")] = None,
     episodes: Annotated[int | None, typer.Option(min=1, help="Default: 3, or as the run was trained.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the deals; default: drawn.")] = None,

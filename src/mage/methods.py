@@ -18,7 +18,8 @@ class Method:
     """A named way to learn, as defaults for the sections of a recipe; what a recipe says itself comes first."""
 
     name: str
-    kind: Literal["trained", "prompted"]
+    kind: Literal["trained", "prompted", "peers"]
+    """`peers`: chooses whom to ask; no recipe has it, its defaults are those of `mage peers`."""
     paper: str
     summary: str
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -85,7 +86,7 @@ def methods() -> tuple[Method, ...]:
             "trained",
             "arXiv 1707.06347",
             "each episode alone, a value function and generalised advantage estimation",
-            {"trial": alone, "credit": {"returns": "episode", "advantage": "gae", "baseline": group, "std": True}},
+            {"trial": alone, "credit": {"returns": "episode", "advantage": "gae", "std": True}},
         ),
         Method(
             "reinforce++",
@@ -100,6 +101,36 @@ def methods() -> tuple[Method, ...]:
             "Williams 1992",
             "each episode alone, group mean",
             {"trial": alone, "credit": {"returns": "episode", "advantage": "reinforce", "baseline": group}},
+        ),
+        Method(
+            "sge",
+            "trained",
+            "arXiv 2603.02045",
+            "a strategy before each action, sampled hotter; strategies that failed are criticised, good ones followed",
+            {
+                "actor": {"kind": "strategy", "strategy_temperature": 1.2},
+                "trial": {"memory": "strategies"},
+                "recall": {"scope": "game"},
+                "strategies": {"size": 32, "failure": 0.25, "success": 0.1},
+                "credit": {"returns": "episode", "advantage": "grpo", "baseline": group, "std": True},
+                "loop": {"temperature": 0.7},
+                "eval": {"memory": "none"},
+            },
+        ),
+        Method(
+            "empo2",
+            "trained",
+            "arXiv 2602.23008",
+            "tips across trials, updates on and off policy, a reward for what is new; measured without the tips",
+            {
+                "trial": {"memory": "tips"},
+                "recall": {"scope": "game", "count": 10, "limit": 1000, "least": 0.5},
+                "hybrid": {"on_policy": 0.083, "off_policy": 0.167, "ratio": "behaviour", "mask": "token"},
+                "novelty": {"kind": "counts"},
+                "credit": {"returns": "episode", "advantage": "grpo", "baseline": group, "std": True},
+                "optim": {"clip_low": 0.2, "clip_high": 0.3},
+                "eval": {"memory": "none"},
+            },
         ),
         Method(
             "react",
@@ -129,6 +160,13 @@ def methods() -> tuple[Method, ...]:
             "cases of what was tried and what came of it; the most alike are recalled, good ones first",
             {"trial": {"memory": "memento"}, "recall": {"count": 8}},
         ),
+        Method(
+            "mace",
+            "peers",
+            "arXiv 2607.11250",
+            "a contextual bandit chooses which peer to ask; run by `mage peers`",
+            {"peers": {"alpha": 4.0, "ridge": 0.4, "rounds": 50}},
+        ),
     )
 
 
@@ -147,11 +185,22 @@ def find_method(name: str) -> Method:
                 f"method {name!r}: defaults = {own.defaults!r}: should be tables by section, such as "
                 "{'credit': {'std': True}}"
             )
+        if own.kind != "trained":
+            raise RecipeError(
+                f"method {name!r}: kind = {own.kind!r}: a method of one's own is trained. To measure a model as it is "
+                "with a memory of one's own: mage eval MODEL --recipe RECIPE --memory module:attribute"
+            )
         return own
     for method in methods():
+        if method.name == name and method.kind == "peers":
+            raise RecipeError(
+                f"method = {name!r}: it chooses which of several peers to ask, and so cannot be run on one agent; "
+                "it trains nothing and plays no game. Run it by: mage peers evidence"
+            )
         if method.name == name:
             return method
-    raise RecipeError(f"method = {name!r}: " + unknown("method", name, [method.name for method in methods()]))
+    known = [method.name for method in methods() if method.kind != "peers"]
+    raise RecipeError(f"method = {name!r}: " + unknown("method", name, known))
 
 
 def prompts_only(name: str) -> bool:

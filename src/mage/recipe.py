@@ -3,132 +3,47 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from mage.recipe_learn import CreditSection, HybridSection, NoveltySection, OptimSection
+from mage.recipe_play import (
+    ActorSection,
+    GameSection,
+    PopulationSection,
+    RecallSection,
+    Share,
+    StrategiesSection,
+    TrialSection,
+)
 from mage.recipe_values import (
-    AdvantageKind,
-    BaselineKey,
-    Clip,
     Count,
-    Decay,
-    Factor,
     Fraction,
     MemoryMode,
-    Positive,
-    Rate,
     Reference,
-    ReturnKind,
+    Section,
     Temperature,
-    Weight,
 )
 
-
-class Section(BaseModel):
-    """A part of a recipe: unknown keys and values of another type are refused, nothing changes after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, strict=True, allow_inf_nan=False)
-
-
-class GameSection(Section):
-    """What is played."""
-
-    name: str = "kuhn_poker"
-    dialect: Literal["natural", "compact"] = "compact"
-    """How states are shown: sentences, or the few words of the tiny model."""
-
-
-class TrialSection(Section):
-    """How a trial goes."""
-
-    episodes: Count = 3
-    restart: Literal["replay", "redeal"] = "redeal"
-    """`replay`: the same deal in every episode; `redeal`: new chance, same opponent and seat."""
-    memory: MemoryMode | Reference = "reflection"
-    """What the next episode sees of those before it."""
-    seats: Literal["both"] | Annotated[int, Field(ge=0)] = "both"
-    """The agent's seat; `both` balances the seats over the groups of an iteration."""
-    stop_at_success: bool = False
-    reprompts: Annotated[int, Field(ge=0)] = 1
-    """How often an illegal action is asked for again in an episode before the agent forfeits."""
-    max_action_tokens: Count = 8
-    max_remark_tokens: Count = 8
-
-
-class RecallSection(Section):
-    """How memories with a store find and keep things (`a-mem`, `memento`)."""
-
-    embedder: str = "hashed"
-    """How texts become keys: `hashed` (words, no model), or a model of the package sentence-transformers."""
-    scope: Literal["trial", "game"] = "trial"
-    """Who sees an entry: the trial that left it, or all later trials."""
-    count: Count = 5
-    """Entries recalled at the start of an episode."""
-    limit: Count = 1000
-    """Entries kept; the oldest go first."""
-    path: str | None = None
-    """File of the store (SQLite), which outlives the run; default: in memory."""
-
-
-class Share(Section):
-    """An opponent and its share of a population."""
-
-    name: str
-    """An opponent of `mage ls opponents`, parameters as in `mcts:simulations=100`."""
-    share: Positive = 1.0
-
-
-class PopulationSection(Section):
-    """Whom the agent meets."""
-
-    train: tuple[Share, ...] = Field(default=(Share(name="random"),), min_length=1, strict=False)
-    """Shares are kept exactly over the groups of an iteration (largest remainders)."""
-    held_out: tuple[Share, ...] = Field(default=(), strict=False)
-    """Met in evaluation only."""
-
-
-class CreditSection(Section):
-    """How rewards become advantages."""
-
-    returns: ReturnKind = "differential"
-    gamma_step: Fraction = 1.0
-    """Discount per turn inside an episode."""
-    gamma_traj: Fraction = 0.6
-    """Discount per episode border."""
-    advantage: AdvantageKind | Reference = "gigpo"
-    baseline: tuple[BaselineKey, ...] = Field(default=("group", "opponent", "episode"), strict=False)
-    """What the turns that share one baseline have in common; empty: all turns of a phase are compared."""
-    std: bool = False
-    """Divide by the standard deviation: of the baseline's group (GRPO's form, GiGPO's mean_std_norm), for `gae` and
-    `reinforce++` of all turns."""
-    gae_lambda: Fraction = 0.95
-    """λ of `gae`: 1 trusts returns, 0 the value function."""
-    step_weight: Weight = 1.0
-    """GiGPO: ω, weight of the step term beside the trial term."""
-    trial_weight: Weight = 1.0
-    """GiGPO: weight of the trial term (1 in the paper)."""
-    reward_scale: Factor = 1.0
-    """Game units are multiplied by this before credit is computed."""
-    invalid_penalty: Weight = 2.0
-    """Taken from the turn that was illegal or malformed."""
-    length_penalty: Weight = 0.0
-    """Taken at the full token limit; grows linearly from half of it."""
-
-    @field_validator("baseline")
-    @classmethod
-    def _each_once(cls, keys: tuple[BaselineKey, ...]) -> tuple[BaselineKey, ...]:
-        if len(set(keys)) < len(keys):
-            raise ValueError("should name each key once")
-        return keys
-
-    @model_validator(mode="before")
-    @classmethod
-    def _grpo_divides(cls, data: Any) -> Any:
-        """With `grpo` a `std` that is left open is true: it always divides."""
-        if isinstance(data, dict) and data.get("advantage") == "grpo":
-            return {"std": True, **data}
-        return data
+__all__ = [
+    "ActorSection",
+    "CreditSection",
+    "EngineSection",
+    "EvalSection",
+    "GameSection",
+    "HybridSection",
+    "LoopSection",
+    "NoveltySection",
+    "OptimSection",
+    "PopulationSection",
+    "RecallSection",
+    "Recipe",
+    "Section",
+    "Share",
+    "StrategiesSection",
+    "TrialSection",
+]
 
 
 class EngineSection(Section):
@@ -156,44 +71,6 @@ class EngineSection(Section):
         if model == "":
             raise ValueError("should be the folder of a Transformers model, or be left out")
         return model
-
-
-class OptimSection(Section):
-    """How the policy is updated."""
-
-    lr: Annotated[Rate, Field(gt=0)] = 1e-3
-    lr_end: Rate = 1e-4
-    """Learning rate of the last iteration (linear decay)."""
-    lr_warmup: Annotated[int, Field(ge=0)] = 10
-    """Iterations of linear warm-up."""
-    minibatches: Count = 2
-    epochs: Count = 1
-    clip_low: Clip = 0.2
-    clip_high: Clip = 0.2
-    grad_clip: Weight = 1.0
-    weight_decay: Annotated[float, Field(ge=0, le=1e3)] = 0.0
-    beta1: Decay = 0.9
-    beta2: Decay = 0.95
-    entropy: Weight = 0.15
-    """Entropy bonus on action tokens at the start."""
-    entropy_end: Weight = 0.02
-    entropy_until: Fraction = 0.667
-    """Share of the run over which bonus and `kl_action` go linearly to their ends."""
-    entropy_remark: Weight = 0.0
-    """Entropy bonus on remark tokens, scheduled likewise towards 0."""
-    kl: Literal["k3", "full"] = "k3"
-    """How the KL to the frozen start is measured: `k3` from the sampled token, `full` over the whole vocabulary."""
-    kl_action: Weight = 0.0
-    """KL to the frozen start on action tokens."""
-    kl_action_end: Weight | None = None
-    """KL on action tokens after the fall; default: it stays. A tiny base plays legally at random, so this holds entropy
-    without rewarding malformed answers, as an entropy bonus does."""
-    kl_remark: Weight = 0.2
-    """KL to the frozen start on remark tokens."""
-    value_weight: Weight = 0.5
-    """Weight of the value loss where there is a value function (`credit.advantage = "gae"`)."""
-    value_clip: Clip = 0.2
-    """How far the value may move from its old one before the loss stops pulling (PPO's clipped value loss)."""
 
 
 class LoopSection(Section):
@@ -226,6 +103,8 @@ class EvalSection(Section):
     """Only so many of the most likely tokens are sampled; 0 means all."""
     exact: bool = True
     """Enumerate all deals where the game's tree and the pool allow it."""
+    memory: MemoryMode | Reference | None = None
+    """What the agent remembers where it is measured; default: `trial.memory`, as in training."""
     seed: int = 1_000_003
     """Seed of evaluation tasks; never used in training."""
 
@@ -244,10 +123,14 @@ class Recipe(Section):
     method: str = "mage"
     seed: int = 0
     game: GameSection = GameSection()
+    actor: ActorSection = ActorSection()
     trial: TrialSection = TrialSection()
     recall: RecallSection = RecallSection()
+    strategies: StrategiesSection = StrategiesSection()
     population: PopulationSection = PopulationSection()
     credit: CreditSection = CreditSection()
+    novelty: NoveltySection = NoveltySection()
+    hybrid: HybridSection = HybridSection()
     engine: EngineSection = EngineSection()
     optim: OptimSection = OptimSection()
     loop: LoopSection = LoopSection()
@@ -276,6 +159,18 @@ class Recipe(Section):
             raise ValueError(
                 "credit.advantage = 'grpo' divides by the standard deviation: credit.std = false does not fit; "
                 "without the division it is 'reinforce'"
+            )
+        if self.trial.memory == "strategies" and self.actor.kind != "strategy":
+            raise ValueError("trial.memory = 'strategies' keeps strategies: it needs actor.kind = 'strategy'")
+        if self.hybrid.on_policy + self.hybrid.off_policy and self.trial.memory != "tips":
+            raise ValueError(
+                f"hybrid.on_policy and hybrid.off_policy show tips: trial.memory = {self.trial.memory!r} has none, "
+                "it should be 'tips'"
+            )
+        if self.credit.advantage == "gae" and self.hybrid.off_policy:
+            raise ValueError(
+                "hybrid.off_policy takes tips away from what is learned from, and the value function saw them: "
+                "it does not fit credit.advantage = 'gae'"
             )
         trained = {share.name for share in self.population.train}
         both = sorted(trained & {share.name for share in self.population.held_out})

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 ReturnKind = Literal["episode", "cumulative", "differential", "differential_code", "final"]
 AdvantageKind = Literal["reinforce", "reinforce++", "rloo", "grpo", "gigpo", "gae"]
 BaselineKey = Literal["group", "opponent", "seat", "episode", "anchor"]
-MemoryMode = Literal["history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento"]
+MemoryMode = Literal[
+    "history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento", "strategies", "tips"
+]
 
 
 def _reference(name: str) -> str:
@@ -32,3 +34,9 @@ Clip = Annotated[float, Field(gt=0, le=1e3)]
 Rate = Annotated[float, Field(ge=0, le=10)]
 Temperature = Annotated[float, Field(ge=0.01, le=100)]
 Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of a recipe: unknown keys and values of another type are refused, nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, strict=True, allow_inf_nan=False)

@@ -9,7 +9,7 @@ from counting import CharacterRenderer, LineSampler
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage.play.actors import CachedRenderer, PlainActor, RandomActor, match_action, parse_block
+from mage.play.actors import CachedRenderer, PlainActor, RandomActor, StrategyFirst, match_action, parse_block
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,23 @@ def test_plain_actor_settings_reach_the_sampler():
     assert sampler.seeds == [3, 4]
 
 
+def test_a_strategy_first_has_a_temperature_and_room_of_its_own():
+    sampler = LineSampler(["<strategy>s</strategy><action>bet</action>", "", ""])
+    strategy = StrategyFirst(temperature=1.2, max_tokens=5)
+    actor = PlainActor(sampler, max_action_tokens=8, max_remark_tokens=9, temperature=0.7, strategy=strategy)
+    assert asyncio.run(actor.act([1], ("bet",), 3)).said == "bet"
+    asyncio.run(actor.reflect([1], tuple, 4))
+    asyncio.run(actor.say("why", 6, 5))
+    act, reflect, say = sampler.params
+    assert (act.max_tokens, act.temperature, act.then) == (13, 1.2, ("</strategy>", 0.7))
+    assert (reflect.temperature, reflect.then) == (0.7, None)
+    assert (say.max_tokens, say.temperature, say.then, say.stop) == (6, 0.7, None, ())
+    even = PlainActor(sampler, max_action_tokens=8, max_remark_tokens=9, strategy=StrategyFirst(1.0, 5))
+    sampler.lines = iter([""])
+    asyncio.run(even.act([1], ("bet",), 3))
+    assert sampler.params[-1].then is None
+
+
 def test_random_actor_draws_uniformly_and_repeats_by_seed():
     actor = RandomActor(reports=True)
 
@@ -131,3 +148,12 @@ def test_cached_renderer_asks_once():
     assert asked == ["a"]
     assert renderer.system("s") == CharacterRenderer().system("s")
     assert renderer.close((1,)) == (ord("."),)
+
+
+def test_remarks_may_have_a_temperature_of_their_own_and_say_so():
+    sampler = LineSampler(["<action>bet</action>", "<remark>x</remark>"])
+    actor = PlainActor(sampler, max_action_tokens=30, max_remark_tokens=30, remark_temperature=0.5)
+    assert asyncio.run(actor.act([1], ("bet",), 3)).temperatures == ()
+    remark = asyncio.run(actor.reflect([1], tuple, 4))
+    assert [params.temperature for params in sampler.params] == [1.0, 0.5]
+    assert remark.temperatures == (0.5,) * len(remark.tokens)

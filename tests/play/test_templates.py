@@ -106,8 +106,8 @@ def test_every_template_is_used_and_filled_by_name_only():
         name: [field for _, field, _, _ in Formatter().parse(template(name)) if field is not None] for name in NAMES
     }
     assert all(re.fullmatch(r"[a-z]+", field) for used in fields.values() for field in used)
-    ends = "won|lost|drawn|replay|redeal|opponent|alone|said|none|plans|cases|notes"
-    memories = "history.*|reflection|reflexion|a-mem|memento|other"
+    ends = "won|lost|drawn|replay|redeal|opponent|alone|said|none|plans|cases|notes|failure|success"
+    memories = "history.*|reflection|reflexion|a-mem|memento|strategies|tips|other"
     stems = {re.sub(rf"_({ends}|{memories})$", "", name) for name in NAMES}
     pages = ("templates.py", "memories/amem.py")
     source = "".join(files("mage.play").joinpath(page).read_text(encoding="utf-8") for page in pages)

@@ -133,7 +133,7 @@ def test_no_base_is_made_of_a_part_of_its_play(empty_cache, monkeypatch):
 
     monkeypatch.setattr(game, "facts", failing)
     monkeypatch.setattr("mage.run.arena.make_game", lambda name, dialect: game)
-    monkeypatch.setattr("mage.run.base_model.collect", partial(collect, retries=0))
+    monkeypatch.setattr("mage.run.warm_up.collect", partial(collect, retries=0))
     with pytest.raises(MageError, match=r"random play of kuhn_poker failed: member 0 .*LookupError: no such card"):
         tiny_base(small(engine=QUICK))
     assert list(empty_cache.rglob("*.safetensors")) == []

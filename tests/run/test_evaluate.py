@@ -58,7 +58,7 @@ class Rule:
     def __init__(self, action, remark=lambda text: "nothing"):
         self.renderer, self.context_length = Letters(), 10_000
         self.action, self.remark = action, remark
-        self.asked = 0
+        self.asked = self.computed_tokens = 0
         self.params = set()
 
     async def sample(self, prompt, params, seed):
@@ -70,6 +70,7 @@ class Rule:
         else:
             answer = f"<action>{self.action(text)}</action>"
         tokens = self.renderer.encode(answer)
+        self.computed_tokens += len(prompt) + len(tokens)
         return Sample(tokens, tuple(-0.1 for _ in tokens), "stop", answer)
 
 
@@ -286,9 +287,15 @@ def test_results_are_strict_json(agent):
         assert json.loads(json.dumps(row, allow_nan=False))["pooled"]["trials"] == row["pooled"]["trials"]
         assert {"kind", "why_not_exact", "target", "iteration", "temperature", "top_p", "top_k"} <= set(row)
         assert {"shuffle_remarks", "actor", "episodes", "restart", "units"} <= set(row)
-        assert {"opponents", "pooled", "limits", "invalid_share", "seconds"} <= set(row)
+        assert {"opponents", "pooled", "limits", "invalid_share", "tokens", "seconds"} <= set(row)
         assert row["units"] == "chips per hand"
         assert set(row["pooled"]) == {field.name for field in dataclasses.fields(Scores)}
+
+
+def test_tokens_are_those_of_the_model(agent):
+    rule = always("bet")
+    assert agent(rule, exact=False, trials=4).tokens == rule.computed_tokens > 0
+    assert agent(rule, actor="random", trials=4).tokens == 0
 
 
 def test_limits_stand_beside_the_result(agent):

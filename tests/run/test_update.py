@@ -11,11 +11,13 @@ from small import small
 
 from mage.engine.base import AdamParams, Datum, LossConfig, Sample
 from mage.engine.local import LocalEngine
+from mage.errors import RunError
 from mage.learn.credit import assign_credit
 from mage.play.collect import collect
 from mage.play.opponents.population import draw_tasks
 from mage.run.arena import make_arena
 from mage.run.base_model import starting_model
+from mage.run.mode import PLAIN, Mode
 from mage.run.update import update
 
 RECIPE = small(
@@ -130,3 +132,131 @@ def test_each_iteration_plays_tasks_of_its_own_at_the_recipe_s_limits(monkeypatc
         (5, 1.5, ("</action>",)),
         (7, 1.5, ("</remark>",)),
     }
+
+
+HYBRID = small(
+    method="empo2",
+    trial={"max_remark_tokens": 4},
+    hybrid={"mask": "none"},
+    credit={"entropy_weight": 0.0},
+    recall={"least": -1.0},
+    loop={"iterations": 3},
+)
+OFF = Mode(aided=True, off_policy=True)
+
+
+@pytest.fixture(scope="module")
+def helped():
+    """Groups that were shown tips, and the engine that played them."""
+    arena = make_arena(HYBRID)
+    engine = LocalEngine.open(starting_model(HYBRID))
+    engine.freeze_reference()
+    actor = arena.actor(engine, 1.0)
+    for number in range(2):
+        tasks = draw_tasks(
+            arena.population, groups=6, seats=arena.seats, episodes=3, restart="redeal", seed=0, iteration=number
+        )
+        collected = asyncio.run(collect(tasks, 4, arena.player(actor, aided=number == 1)))
+        arena.memory.settle(collected.kept)
+    return engine, collected
+
+
+class Watched(Recorder):
+    """A recorder that scores like the engine it wraps."""
+
+    def __init__(self, engine):
+        super().__init__()
+        self.engine = engine
+
+    async def score(self, data, temperature):
+        return await self.engine.score(data, temperature)
+
+
+def hybrid_update(helped, mode, **hybrid):
+    engine, collected = helped
+    weight = hybrid.pop("entropy_weight", 0.0)
+    recipe = small(
+        method="empo2",
+        trial={"max_remark_tokens": 4},
+        hybrid={"mask": "none", **hybrid},
+        credit={"entropy_weight": weight},
+        optim={"minibatches": 1, "kl_remark": 0.0, "entropy": 0.25, "entropy_end": 0.25},
+    )
+    watched = Watched(engine)
+    credit = assign_credit(collected.trials, recipe.credit, max_tokens={"act": 8, "reflect": 8})
+    seen = asyncio.run(update(watched, recipe, collected, credit, 0, mode))
+    (data, loss) = watched.batches[0]
+    return data, loss, seen
+
+
+def test_on_policy_learns_from_what_was_read_off_policy_from_what_would_have_been(helped):
+    tip = helped[0].tokenizer.convert_tokens_to_ids("tip")
+    on, _, seen = hybrid_update(helped, Mode(True, False))
+    off, _, seen_off = hybrid_update(helped, OFF)
+    assert any(tip in datum.tokens for datum in on)
+    assert not any(tip in datum.tokens for datum in off)
+    for one, other in zip(on, off, strict=True):  # the same answers, with the log-probabilities they were sampled at
+        assert one.tokens[one.sampled].tolist() == other.tokens[other.sampled].tolist()
+        assert one.logprobs[one.sampled].tolist() == other.logprobs[other.sampled].tolist()
+        assert one.advantages[one.sampled].tolist() == other.advantages[other.sampled].tolist()
+    assert "logprob_diff_max" in seen
+    assert "logprob_diff_max" not in seen_off
+
+
+def test_the_printed_ratio_starts_at_one(helped):
+    engine, _ = helped
+    off, _, _ = hybrid_update(helped, OFF, ratio="unaided")
+    scores = asyncio.run(engine.score(off, 1.0))
+    for datum, score in zip(off, scores, strict=True):
+        np.testing.assert_allclose(datum.logprobs, score.logprobs, atol=1e-6)
+    behaviour, _, _ = hybrid_update(helped, OFF)
+    assert max(np.abs(a.logprobs - b.logprobs).max() for a, b in zip(off, behaviour, strict=True)) > 0.01
+
+
+def test_masks_are_for_off_policy_updates(helped):
+    assert hybrid_update(helped, OFF, mask="token", mask_below=0.01)[1].mask_below == 0.01
+    assert hybrid_update(helped, Mode(True, False), mask="token", mask_below=0.01)[1].mask_below == 0
+    least = -0.75
+    data, loss, _ = hybrid_update(helped, OFF, mask="turn", mask_log=least)
+    assert loss.mask_below == 0
+    plain, _, _ = hybrid_update(helped, OFF)
+    dropped = kept = 0
+    for datum, whole in zip(data, plain, strict=True):
+        for silent, spoken in zip(_turns(datum), _turns(whole), strict=True):
+            if spoken.logprobs.min() < least:
+                assert not silent.entropy.any()
+                assert not silent.advantages.any()
+                dropped += 1
+            else:
+                assert silent.entropy.tolist() == spoken.entropy.tolist()
+                assert silent.advantages.tolist() == spoken.advantages.tolist()
+                kept += 1
+    assert dropped
+    assert kept
+
+
+def test_the_entropy_advantage_reaches_the_data(helped):
+    plain, _, _ = hybrid_update(helped, PLAIN)
+    shaped, _, _ = hybrid_update(helped, PLAIN, entropy_weight=0.4)
+    scores = asyncio.run(helped[0].score(plain, 1.0))
+    for datum, other, score in zip(plain, shaped, scores, strict=True):
+        bonus = np.minimum(0.4 * score.entropies, np.abs(datum.advantages) / 2)
+        np.testing.assert_allclose(other.advantages, datum.advantages + bonus, atol=1e-6)
+    assert any(a.advantages.tolist() != b.advantages.tolist() for a, b in zip(plain, shaped, strict=True))
+
+
+def test_an_engine_that_cannot_score_is_refused(helped):
+    _, collected = helped
+    recipe = small(credit={"entropy_weight": 0.4})
+    credit = assign_credit(collected.trials, recipe.credit, max_tokens={"act": 8, "reflect": 8})
+    with pytest.raises(RunError, match=r"credit\.entropy_weight needs an engine that says how likely"):
+        asyncio.run(update(Recorder(), recipe, collected, credit, 0))
+
+
+def _turns(datum):
+    """The datum's spans of sampled tokens."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], datum.sampled.astype(int), [0]))))
+    return [
+        Datum(*(getattr(datum, name)[a:b] for name in ("tokens", "sampled", "logprobs", "advantages", "entropy", "kl")))
+        for a, b in edges.reshape(-1, 2)
+    ]

@@ -12,6 +12,7 @@ from mage.engine.base import Renderer, Sampler, SamplingParams
 from mage.play.records import Phase
 
 Facts = Callable[[], tuple[str, ...]]
+Spoken = Callable[..., "Response"]
 
 
 class Response(NamedTuple):
@@ -55,11 +56,17 @@ class Actor(Protocol):
         ...
 
 
-class PlainActor:
-    """Samples each response from a model, at once and as a whole.
+class StrategyFirst(NamedTuple):
+    """How a strategy is sampled that comes before the action, in the same response (SGE, arXiv 2603.02045)."""
 
-    Left out: a plan or a thought as turns of their own (ReAct, strategy first), which are actors beside this one.
-    """
+    temperature: float
+    """Of all tokens up to `</strategy>`; the rest of the response has the actor's."""
+    max_tokens: int
+    """How much longer a response may be for it."""
+
+
+class PlainActor:
+    """Samples each response from a model, at once and as a whole; with `strategy` a strategy comes first in it."""
 
     def __init__(
         self,
@@ -70,11 +77,21 @@ class PlainActor:
         temperature: float = 1.0,
         top_p: float = 1.0,
         top_k: int = 0,
+        strategy: StrategyFirst | None = None,
+        remark_temperature: float | None = None,
     ) -> None:
         self.renderer: Renderer = CachedRenderer(sampler.renderer)
         self._sampler = sampler
-        self._act = SamplingParams(max_action_tokens, temperature, top_p, top_k, ("</action>",))
-        self._reflect = SamplingParams(max_remark_tokens, temperature, top_p, top_k, ("</remark>",))
+        self._own = remark_temperature  # what the trainer must be told of remarks, since it is not the actor's
+        self._say = SamplingParams(max_remark_tokens, temperature, top_p, top_k)
+        self._act = replace(self._say, max_tokens=max_action_tokens, stop=("</action>",))
+        self._reflect = replace(self._say, stop=("</remark>",))
+        if remark_temperature is not None:
+            self._reflect = replace(self._reflect, temperature=remark_temperature)
+        if strategy:
+            longer = max_action_tokens + strategy.max_tokens
+            then = ("</strategy>", temperature) if strategy.temperature != temperature else None
+            self._act = replace(self._act, max_tokens=longer, temperature=strategy.temperature, then=then)
 
     def fits(self, length: int, phase: Phase) -> bool:
         """Whether the longest response fits into the model's context after `length` tokens."""
@@ -87,14 +104,17 @@ class PlainActor:
 
     async def reflect(self, context: Sequence[int], facts: Facts, seed: int) -> Response:
         """Sample until `</remark>` or the token limit."""
-        return await self._sample(context, self._reflect, "remark", seed)
+        response = await self._sample(context, self._reflect, "remark", seed)
+        if self._own is None:
+            return response
+        return response._replace(temperatures=(self._own,) * len(response.tokens))
 
     async def say(self, question: str, most: int, seed: int) -> str:
         """Sample an answer in a context of its own; empty where question and answer do not fit into one."""
         prompt = self.renderer.system("") + self.renderer.user(question)
         if len(prompt) + most > self._sampler.context_length:
             return ""
-        params = replace(self._act, max_tokens=most, stop=())
+        params = replace(self._say, max_tokens=most)
         return (await self._sampler.sample(prompt, params, seed)).text.strip()
 
     async def _sample(self, context: Sequence[int], params: SamplingParams, tag: str, seed: int) -> Response:
@@ -125,7 +145,7 @@ class RandomActor:
     ) -> None:
         self.renderer: Renderer = CachedRenderer(renderer) if renderer else SilentRenderer()
         self._reports = reports
-        self._say = lru_cache(maxsize=4096)(_spoken(encode))
+        self._say = lru_cache(maxsize=4096)(spoken(encode))
 
     def fits(self, length: int, phase: Phase) -> bool:
         """Always: there is no model whose context could be full."""
@@ -206,9 +226,13 @@ def match_action(said: str | None, legal: Sequence[str]) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def _spoken(encode: Callable[[str], tuple[int, ...]] | None) -> Callable[[str, str], Response]:
-    def say(tag: str, word: str) -> Response:
+def spoken(encode: Callable[[str], tuple[int, ...]] | None) -> Spoken:
+    """Makes the response that says a word in tags, after a strategy if there is one: (tag, word, strategy)."""
+
+    def say(tag: str, word: str, strategy: str = "") -> Response:
         text = f"<{tag}>{word}</{tag}>"
+        if strategy:
+            text = f"<strategy>{strategy}</strategy>{text}"
         tokens = encode(text) if encode else ()
         return Response(tokens, (0.0,) * len(tokens), text, word)
 

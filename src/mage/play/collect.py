@@ -44,6 +44,11 @@ class Collected:
         return tuple([trial for group in self.groups for trial in group.trials])
 
     @property
+    def kept(self) -> frozenset[tuple[int, int]]:
+        """The (group, member) of all trials that are there."""
+        return frozenset((trial.task.group, trial.member) for trial in self.trials)
+
+    @property
     def failure_share(self) -> float:
         """Share of the groups that had to be dropped."""
         count = len(self.groups) + len(self.dropped)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from mage.play.records import EpisodeRecord, Task, Turn
-from mage.play.templates import Prompts
+from mage.play.templates import Prompts, Tip
 
 Say = Callable[[str, int], Awaitable[str]]
 """Asks the agent's model a question of its own, outside of the trial's contexts: (question, most tokens) → answer."""
+
+Who = tuple[int, int]
+"""A trial among those under way: (group of its task, member)."""
 
 
 class Past(NamedTuple):
@@ -37,6 +40,23 @@ class Session(Protocol):
     async def ended(self, past: Past) -> None:
         """An episode is over, its remark written; called for the last one too."""
         ...
+
+
+class Adviser(Session, Protocol):
+    """A session that helps at every turn and learns from every episode (EMPO²'s tips): two methods it has besides."""
+
+    async def tips(self, turns: Sequence[Turn], view: str) -> Sequence[Tip]:
+        """What to tell beside `view`, with `turns` of the episode behind; none: nothing is told."""
+        ...
+
+    def farewell(self, number: int, episodes: int, record: EpisodeRecord, prompts: Prompts) -> str | None:
+        """What asks for a remark after the trial's last episode; None asks for none."""
+        ...
+
+
+def adviser(session: Session) -> Adviser | None:
+    """The session, if it is an adviser."""
+    return cast(Adviser, session) if hasattr(session, "tips") else None
 
 
 @runtime_checkable
@@ -67,8 +87,8 @@ class Memory(Protocol):
         """The side of one trial. What it leaves for later trials is there after `settle`."""
         ...
 
-    def settle(self) -> None:
-        """Take up what the trials since the last call have left, in the order of their tasks."""
+    def settle(self, kept: Container[Who]) -> None:
+        """Take up what the trials since the last call have left, in the order of their tasks, if they are `kept`."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -93,7 +113,7 @@ class TrialMemory:
         """Itself: it keeps nothing."""
         return self
 
-    def settle(self) -> None:
+    def settle(self, kept: Container[Who]) -> None:
         """Nothing."""
 
     def save(self, folder: Path) -> None:

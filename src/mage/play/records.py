@@ -88,3 +88,6 @@ class Trial:
     turns: tuple[Turn, ...]
     episodes: tuple[EpisodeRecord, ...]
     stop: StopReason
+    unaided: Trial | None = None
+    """The same trial with every tip left out of what was read, where there were any: the same turns in other contexts,
+    built beside the first, never by cutting tokens."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, get_args
 
 from mage.play.game import Dialect
 from mage.play.records import Restart, Result
+from mage.recipe_values import MemoryMode
 
 
 class Series(NamedTuple):
@@ -22,9 +23,22 @@ class Series(NamedTuple):
     """Name of the memory, which has a template `memory_NAME`."""
 
 
-MEMORIES_TOLD = ("history", "reflection", "history+reflection", "none", "reflexion", "a-mem", "memento")
+MEMORIES_TOLD: tuple[str, ...] = get_args(MemoryMode)
 """Memories that the natural dialect has words for, in a template `memory_NAME`."""
 Recalled = Literal["plans", "cases", "notes"]
+
+
+class Tip(NamedTuple):
+    """What an earlier attempt leaves for later ones."""
+
+    text: str
+    action: str
+    """The last one taken."""
+    score: float
+    """What the attempt was worth."""
+
+    def __str__(self) -> str:
+        return f"{self.text}; action: {self.action}; score: {self.score:g}"
 
 
 class Prompts(Protocol):
@@ -66,14 +80,26 @@ class Prompts(Protocol):
         """Plans, cases or notes from earlier episodes, as the next one sees them."""
         ...
 
+    def tried(self, strategies: Sequence[str], outcome: str, succeeded: bool) -> str:
+        """The strategies of an earlier episode and how it ended, to be criticised or to be inspired by (SGE)."""
+        ...
 
-def make_prompts(dialect: Dialect) -> Prompts:
-    """The prompts of a dialect.
+    def tip(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """Tells how an episode ended and asks for a tip as a remark (EMPO²)."""
+        ...
+
+    def advised(self, message: str, tips: Sequence[Tip]) -> str:
+        """A message with tips beside it (EMPO²)."""
+        ...
+
+
+def make_prompts(dialect: Dialect, *, strategy: bool = False) -> Prompts:
+    """The prompts of a dialect; with `strategy` they ask for a strategy before the action.
 
     >>> make_prompts("compact").start(2, 3, "note call Q", "K first", ("bet", "pass"))
     'note call Q ep2 K first'
     """
-    return NaturalPrompts() if dialect == "natural" else CompactPrompts()
+    return NaturalPrompts("ask_strategy" if strategy else "ask") if dialect == "natural" else CompactPrompts()
 
 
 def compact_words(episodes: int) -> tuple[str, ...]:
@@ -83,6 +109,11 @@ def compact_words(episodes: int) -> tuple[str, ...]:
     ('note', 'reflect', 'illegal', 'ep1', 'ep2')
     """
     return ("note", "reflect", "illegal", *(f"ep{number}" for number in range(1, episodes + 1)))
+
+
+def words_of_memory(name: str) -> tuple[str, ...]:
+    """Words that the compact prompts add where this memory is used: only then are they in a vocabulary."""
+    return {"strategies": ("tried",), "tips": ("tip",)}.get(name, ())
 
 
 class CompactPrompts:
@@ -126,11 +157,26 @@ class CompactPrompts:
         """As `remarks`: `note +2 J bet bet`."""
         return self.remarks(items)
 
+    def tried(self, strategies: Sequence[str], outcome: str, succeeded: bool) -> str:
+        """`tried 1 a 2 c jam 2 c`."""
+        return " ".join(["tried", *strategies, outcome])
+
+    def tip(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """As `reflect`."""
+        return self.reflect(number, episodes, result, outcome)
+
+    def advised(self, message: str, tips: Sequence[Tip]) -> str:
+        """`tip jam 2 c MESSAGE`: what is asked stands last, where a tiny model looks first."""
+        return " ".join([*(f"tip {tip.text}" for tip in tips), message])
+
 
 class NaturalPrompts:
-    """Prompts in sentences, filled into the templates of `play/prompts`."""
+    """Prompts in sentences, filled into the templates of `play/prompts`; `ask` is the one that asks for an action."""
 
-    __slots__ = ()
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask: str = "ask") -> None:
+        self._ask = ask
 
     def system(self, rules: str, series: Series) -> str:
         """Rules, the series of episodes, what a restart keeps, what will be remembered."""
@@ -144,12 +190,12 @@ class NaturalPrompts:
 
     def start(self, number: int, episodes: int, head: str, state: str, legal: Sequence[str]) -> str:
         """What is remembered, the episode's number, the state, the legal actions and the form of the answer."""
-        text = fill("start", number=number, episodes=episodes, state=state, ask=_ask(legal))
+        text = fill("start", number=number, episodes=episodes, state=state, ask=fill(self._ask, legal=", ".join(legal)))
         return f"{head}\n\n{text}" if head else text
 
     def turn(self, state: str, legal: Sequence[str]) -> str:
         """The state, the legal actions and the form of the answer."""
-        return fill("turn", state=state, ask=_ask(legal))
+        return fill("turn", state=state, ask=fill(self._ask, legal=", ".join(legal)))
 
     def illegal(self, said: str | None, state: str, legal: Sequence[str]) -> str:
         """What was wrong, the legal actions, the state again."""
@@ -184,6 +230,19 @@ class NaturalPrompts:
         """A numbered list under a line that says what it is."""
         return fill(f"recalled_{kind}", items="\n".join(f"{n}. {item}" for n, item in enumerate(items, start=1)))
 
+    def tried(self, strategies: Sequence[str], outcome: str, succeeded: bool) -> str:
+        """A numbered list, how it ended, and a request for a critique or to take it up."""
+        items = "\n".join(f"{n}. {item}" for n, item in enumerate(strategies, start=1))
+        return fill("tried_success" if succeeded else "tried_failure", items=items, outcome=outcome)
+
+    def tip(self, number: int, episodes: int, result: Result, outcome: str) -> str:
+        """The result as it was, the game's own account of it, and a request for what was done and learned."""
+        return fill("tip", number=number, episodes=episodes, result=fill(f"result_{result}"), outcome=outcome)
+
+    def advised(self, message: str, tips: Sequence[Tip]) -> str:
+        """The message, then each tip between tip tags."""
+        return "\n".join([message, "", template("advised"), *(f"<tip>{tip}</tip>" for tip in tips)])
+
 
 def fill(name: str, **values: object) -> str:
     """The template `play/prompts/NAME.txt` with its {placeholders} filled.
@@ -198,7 +257,3 @@ def fill(name: str, **values: object) -> str:
 def template(name: str) -> str:
     """The text of `play/prompts/NAME.txt`, read once; the set of templates is what the package ships."""
     return files("mage.play").joinpath("prompts", f"{name}.txt").read_text(encoding="utf-8").strip()
-
-
-def _ask(legal: Sequence[str]) -> str:
-    return fill("ask", legal=", ".join(legal))

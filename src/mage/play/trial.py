@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple, Protocol, cast
@@ -11,11 +11,11 @@ from mage.chance import Dice, SeededDice, derive
 from mage.errors import GameError
 from mage.play.actors import Actor, Facts, match_action
 from mage.play.game import Episode, Game, Opponent, State, TreeGame
-from mage.play.memory import GivenRemark, Memory, Past, Session
-from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial
+from mage.play.memory import GivenRemark, Memory, Past, Session, adviser
+from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial, Turn
 from mage.play.scribe import Scribe
 from mage.play.soundness import is_number
-from mage.play.templates import Prompts, Series, make_prompts
+from mage.play.templates import Prompts, Series, Tip, make_prompts
 
 DiceKind = Literal["deal", "opponent"]
 
@@ -28,6 +28,8 @@ class TrialSettings:
     """How often an illegal action is asked for again in an episode before the agent forfeits it."""
     stop_at_success: bool = False
     """Whether the trial ends with the first episode that is won."""
+    farewell: bool = True
+    """Whether a memory that learns from every episode is asked about the last one too (in training)."""
 
 
 DEFAULTS = TrialSettings()
@@ -73,6 +75,7 @@ async def play_trial(
     prompts: Prompts | None = None,
     dice: DiceRoom | None = None,
     given_remark: GivenRemark | None = None,
+    aided: bool = True,
 ) -> Trial:
     """Play all episodes of one task against one stationary opponent, with what `memory` carries between them.
 
@@ -82,15 +85,20 @@ async def play_trial(
 
     prompts: default: those of the game's dialect. dice: default: `task_dice(task)`.
     given_remark: decides which remark is carried instead of the one written (evaluation only).
+    aided: whether tips are shown at every turn, where the memory has some; the trial then has an `unaided` twin.
     Raises GameError if task, game and memory do not fit together or the opponent's choice is not legal, ValueError if
     the game has no legal action or no finite return, and what game, opponent or model raise.
     """
     _check(task, game, opponent, memory, given_remark)
     prompts = prompts or make_prompts(game.dialect)
     dice = dice or task_dice(task)
-    table = _Table(cast(TreeGame, game), cast(Opponent, opponent), task.seat, prompts, settings.reprompts)
     scribe = Scribe(task, member, actor)
     session = memory.session(task, member, scribe.say)
+    advice = adviser(session)
+    if advice and aided:
+        scribe.write_unaided()
+    tips = advice.tips if advice and aided else None
+    table = _Table(cast(TreeGame, game), cast(Opponent, opponent), task.seat, prompts, settings.reprompts, tips)
     opening = prompts.system(
         game.rules(task.seat), Series(task.episodes, opponent is not None, task.restart, memory.name)
     )
@@ -105,20 +113,23 @@ async def play_trial(
         record = await _play_episode(table, episode, dice("opponent", number), scribe, opener)
         played = Past(record, "", tuple(scribe.turns[first:]))
         succeeded = settings.stop_at_success and record.result == "won"
-        if scribe.full or succeeded or number + 1 == task.episodes:
-            stop = StopReason.FIRST_SUCCESS if succeeded and number + 1 < task.episodes else stop
-            await session.ended(played)
-            break
-        ask = session.ask(number + 1, task.episodes, record, prompts)
+        last = scribe.full or succeeded or number + 1 == task.episodes
+        if not last:
+            ask = session.ask(number + 1, task.episodes, record, prompts)
+        elif advice and settings.farewell and not scribe.full:
+            ask = advice.farewell(number + 1, task.episodes, record, prompts)
+        else:
+            ask = None
         if ask is not None:
             remark = await _reflect(scribe, ask, partial(game.facts, episode, task.seat))
-            if scribe.full:
-                break
-            if given_remark:
+            if given_remark and not (last or scribe.full):
                 remark = await given_remark(task, member, number, remark)
             played = played._replace(remark=remark)
         await session.ended(played)
         past.append(played)
+        if last or scribe.full:
+            stop = StopReason.FIRST_SUCCESS if succeeded and number + 1 < task.episodes else stop
+            break
     return scribe.trial(StopReason.CONTEXT_FULL if scribe.full else stop)
 
 
@@ -145,11 +156,13 @@ class _Table(NamedTuple):
     seat: int
     prompts: Prompts
     reprompts: int
+    tips: Callable[[Sequence[Turn], str], Awaitable[Sequence[Tip]]] | None
+    """What an adviser tells at every turn."""
 
 
 async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Scribe, opener: _Opener) -> EpisodeRecord:
     """Both sides move until the episode ends; `opener` words the agent's first message."""
-    game, opponent, seat, prompts, reprompts = table
+    game, opponent, seat, prompts, reprompts, tips = table
     tree = cast(TreeEpisode, episode)
     first = len(scribe.turns)
     said: str | None = None
@@ -171,7 +184,10 @@ async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Sc
             text = await opener(view, legal)
         else:
             text = prompts.turn(view, legal)
-        if not scribe.hear(text, "act"):
+        unaided = text
+        if tips is not None and (told := await tips(scribe.turns[first:], view)):
+            text = prompts.advised(text, told)
+        if not scribe.hear(text, "act", unaided):
             forfeited = True
             await episode.forfeit(seat)
             break

@@ -10,7 +10,9 @@ import asyncio
 import hashlib
 import json
 import logging
+import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +20,26 @@ import numpy as np
 
 from mage.cache import cache_folder
 from mage.chance import derive
-from mage.engine.base import AdamParams, LossConfig, Renderer
+from mage.engine.base import AdamParams, LossConfig
 from mage.engine.local import LocalEngine, one_thread
 from mage.engine.render import ChatRenderer
-from mage.engine.tiny import tiny_model, tiny_tokenizer
-from mage.errors import MageError
+from mage.engine.tiny import STRATEGY_TAGS, tiny_model, tiny_tokenizer
 from mage.learn.data import Coefficients, training_data
-from mage.play.actors import RandomActor
-from mage.play.collect import collect
 from mage.play.game import Game
-from mage.play.opponents.population import draw_tasks
-from mage.play.records import Trial
-from mage.play.templates import compact_words
-from mage.recipe import PopulationSection, Recipe, Share
-from mage.run.arena import Arena, make_arena
+from mage.play.games import normalise_game
+from mage.play.templates import compact_words, words_of_memory
+from mage.recipe import Recipe
 from mage.run.files import remove, writing
 from mage.run.seal import damage, seal
+from mage.run.warm_up import WarmUp, warm_up_arena
 
 FORMAT = 3
 """Raised when the warm-up changes, so that older bases in the cache are not taken for new ones."""
-GROUPS, LR, LR_END = 128, 3e-3, 3e-4
+LR, LR_END = 3e-3, 3e-4
 KNOWN_BY = 32
 """Trials of random play by which the cache knows what a base would be trained on."""
+LONGEST_NAME = 60
+"""Letters of a game's name in the name of its base's folder."""
 EPISODE_WORDS = 10
 """Words `ep1` to `ep10` at least are in the vocabulary, so that a base serves trials of other lengths."""
 
@@ -50,7 +50,8 @@ def tiny_base(recipe: Recipe) -> Path:
     """Folder of the recipe's tiny base, built if it is not in the cache."""
     key = hashlib.sha256(json.dumps(_identity(recipe), sort_keys=True).encode()).hexdigest()[:16]
     parent = cache_folder() / "tiny"
-    folder = parent / f"{recipe.game.name}-{key}"
+    plain = re.sub(r"\W+", "_", normalise_game(recipe.game.name))
+    folder = parent / f"{plain[:LONGEST_NAME]}-{key}"
     wrong = damage(folder) if folder.exists() else ""
     if wrong is not None:
         if wrong:
@@ -79,20 +80,28 @@ def starting_model(recipe: Recipe) -> Path:
 
 def _words(recipe: Recipe, game: Game) -> list[str]:
     """Every word the model reads or writes, in the order of its tokens."""
-    return [*compact_words(max(EPISODE_WORDS, recipe.trial.episodes)), *game.vocabulary()]
+    common = compact_words(max(EPISODE_WORDS, recipe.trial.episodes))
+    return [*common, *words_of_memory(recipe.trial.memory), *game.vocabulary()]
+
+
+def _tokenizer(recipe: Recipe, words: Sequence[str]) -> Any:
+    return tiny_tokenizer(words, STRATEGY_TAGS if recipe.actor.kind == "strategy" else ())
+
+
+def _warm_up(recipe: Recipe, tokenizer: Any) -> WarmUp:
+    return WarmUp.of(recipe, ChatRenderer(tokenizer), tokenizer.decode)
 
 
 def _identity(recipe: Recipe) -> dict[str, Any]:
     """Everything that the base depends on; what its games say is known by the first trials it would see."""
     engine, trial = recipe.engine, recipe.trial
-    arena = make_arena(_random_play(recipe))
+    arena = warm_up_arena(recipe)
     words = _words(recipe, arena.game)
-    actor = _random_actor(ChatRenderer(tiny_tokenizer(words)))
-    trials = asyncio.run(_random_trials(arena, actor, step=0, groups=KNOWN_BY))
+    trials = asyncio.run(_warm_up(recipe, _tokenizer(recipe, words)).trials(0, KNOWN_BY))
     seen = [[played.contexts, [[turn.start, turn.stop] for turn in played.turns]] for played in trials]
     return {
         "format": FORMAT,
-        "game": recipe.game.name,
+        "game": arena.game.name,
         "words": words,
         "seen": hashlib.sha256(json.dumps(seen).encode()).hexdigest(),
         "trial": {name: getattr(trial, name) for name in ("episodes", "restart", "memory")},
@@ -104,8 +113,8 @@ def _identity(recipe: Recipe) -> dict[str, Any]:
 
 async def build_tiny_base(recipe: Recipe) -> LocalEngine:
     """Build and warm up the tiny model of a recipe: cross-entropy on random play and true reports."""
-    arena = make_arena(_random_play(recipe))
-    tokenizer = tiny_tokenizer(_words(recipe, arena.game))
+    tokenizer = _tokenizer(recipe, _words(recipe, warm_up_arena(recipe).game))
+    warm_up = _warm_up(recipe, tokenizer)
     engine_recipe = recipe.engine
     model = tiny_model(
         len(tokenizer),
@@ -117,42 +126,12 @@ async def build_tiny_base(recipe: Recipe) -> LocalEngine:
         seed=derive(engine_recipe.base_seed, "tiny"),
     )
     engine = LocalEngine(model, tokenizer)  # with a budget of its own: sums depend on it in their last bits
-    actor = _random_actor(engine.renderer)
     for step in range(engine_recipe.warmup_steps):
-        trials = await _random_trials(arena, actor, step=step, groups=GROUPS)
+        trials = await warm_up.trials(step)
         ones = [np.ones(len(trial.turns)) for trial in trials]
         await engine.forward_backward(training_data(trials, ones, Coefficients()).data, LossConfig("cross_entropy"))
         await engine.optim_step(AdamParams(lr=_rate(step, engine_recipe.warmup_steps)))
     return engine
-
-
-def _random_actor(renderer: Renderer) -> RandomActor:
-    return RandomActor(reports=True, renderer=renderer, encode=renderer.encode)
-
-
-async def _random_trials(arena: Arena, actor: RandomActor, *, step: int, groups: int) -> tuple[Trial, ...]:
-    """The trials of a step of the warm-up, in tokens."""
-    recipe = arena.recipe
-    tasks = draw_tasks(
-        arena.population,
-        groups=groups,
-        seats=arena.seats,
-        episodes=recipe.trial.episodes,
-        restart=recipe.trial.restart,
-        seed=derive(recipe.engine.base_seed, "warm-up"),
-        iteration=step,
-    )
-    collected = await collect(tasks, 1, arena.player(actor))
-    if collected.dropped:
-        raise MageError(f"random play of {recipe.game.name} failed: {collected.dropped[0].reason}")
-    return collected.trials
-
-
-def _random_play(recipe: Recipe) -> Recipe:
-    """The recipe with a random opponent, and both seats taken: the base must not depend on whom it will meet."""
-    anyone = PopulationSection(train=(Share(name="random"),))
-    trial = recipe.trial.model_copy(update={"seats": "both", "stop_at_success": False})
-    return recipe.model_copy(update={"population": anyone, "trial": trial})
 
 
 def _rate(step: int, steps: int) -> float:

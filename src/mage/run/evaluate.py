@@ -19,8 +19,9 @@ from mage.explain import explain
 from mage.methods import prompts_only
 from mage.play.actors import Actor, RandomActor
 from mage.play.game import units_of
+from mage.play.memories.store_file import check_writable, take_up, write_back
 from mage.play.memory import Memory
-from mage.play.opponents import normalise
+from mage.play.opponents import nobody_to_meet, normalise
 from mage.recipe import EvalSection, Recipe
 from mage.run import checkpoints
 from mage.run.arena import Arena, make_arena
@@ -46,16 +47,21 @@ class EvalResult:
     top_p: float
     top_k: int
     shuffle_remarks: bool
+    memory: str
+    """What the agent remembered."""
     actor: ActorName
     episodes: int
     restart: str
     units: str
     opponents: Mapping[str, Scores]
+    """Of each opponent that was met; empty in a game of one seat."""
     held_out: frozenset[str]
     pooled: Scores
     """Over the opponents that were met, by their shares."""
     limits: Row | None
     """Exact limits of the pool (see `mage.analysis.limits`), where they can be computed."""
+    tokens: int
+    """Run through the model; what trials have in common is run once."""
     seconds: float
 
     def as_dict(self) -> Row:
@@ -64,7 +70,7 @@ class EvalResult:
             name: {"held_out": name in self.held_out, **scores.as_dict()} for name, scores in self.opponents.items()
         }
         names = ("kind", "why_not_exact", "target", "iteration", "temperature", "top_p", "top_k")
-        more = ("shuffle_remarks", "actor", "episodes", "restart", "units")
+        more = ("shuffle_remarks", "memory", "actor", "episodes", "restart", "units")
         row: Row = {name: getattr(self, name) for name in (*names, *more)}
         pooled = self.pooled.as_dict()
         return row | {
@@ -72,6 +78,7 @@ class EvalResult:
             "pooled": pooled,
             "limits": self.limits,
             "invalid_share": pooled["invalid_share"],
+            "tokens": self.tokens,
             "seconds": self.seconds,
         }
 
@@ -88,6 +95,7 @@ def evaluate(
     shuffle_remarks: bool = False,
     actor: ActorName = "model",
     seed: int | None = None,
+    memory: str | None = None,
 ) -> EvalResult:
     """Evaluate a run or a model folder.
 
@@ -101,6 +109,11 @@ def evaluate(
         shuffle_remarks: Each episode sees remarks that were written in other trials.
         actor: `model`, or `random` for uniformly random legal play.
         seed: Of the sampled tasks; default `eval.seed`.
+        memory: What the agent remembers; default `eval.memory`, else as in training.
+
+    A memory that was filled in training is taken from the run's newest checkpoint and stays as it is. Any other that
+    outlives trials starts with what the file of `recall.path` holds, or empty, and grows from round to round; that of a
+    method which trains nothing is written back to the file in the end.
 
     Raises MageError for a target that is neither, opponents that do not exist, exact evaluation that cannot be.
     """
@@ -112,11 +125,19 @@ def evaluate(
             raise MageError(f"{path}: no run folder; to evaluate a model folder, say with --recipe what is played")
         recipe = folder.recipe
     set_threads(recipe.engine.threads)
-    arena = make_arena(recipe, opponents or ())
-    section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed)
-    player, iteration = _actor(arena, path, folder, section, actor)
-    contest = Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks)
-    why_not = _why_sampled(exact, section, actor, arena.memory)
+    section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed, memory=memory)
+    recipe = recipe.model_copy(update={"eval": section})
+    arena = make_arena(recipe, opponents or (), measures=True)
+    filled = fill_memory(arena, folder)
+    writes = not filled and actor == "model" and prompts_only(recipe.method)
+    if not filled:
+        take_up(arena.memory)
+    if writes:
+        check_writable(arena.memory)
+    engine, iteration = (None, None) if actor == "random" else open_trained(path, folder)
+    player = _actor(arena, engine, section)
+    contest = Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks, grows=not filled)
+    why_not = _why_sampled(exact, section, actor, arena.memory if contest.grows else None)
     found: dict[tuple[str, int], Weighted] | None = None
     if why_not is None:
         try:
@@ -128,6 +149,8 @@ def evaluate(
     kind: Literal["exact", "sampled"] = "sampled" if found is None else "exact"
     found = asyncio.run(contest.sampled()) if found is None else found
     scores = contest.scores(found, exact=kind == "exact")
+    if writes:
+        write_back(arena.memory)
     return EvalResult(
         kind=kind,
         why_not_exact=why_not if kind == "sampled" else None,
@@ -137,6 +160,7 @@ def evaluate(
         top_p=section.top_p,
         top_k=section.top_k,
         shuffle_remarks=shuffle_remarks,
+        memory=section.memory or recipe.trial.memory,
         actor=actor,
         episodes=recipe.trial.episodes,
         restart=recipe.trial.restart,
@@ -145,6 +169,7 @@ def evaluate(
         held_out=frozenset(arena.held_out.names) if arena.held_out else frozenset(),
         pooled=scores[0],
         limits=pool_limits(arena, contest.shares),
+        tokens=engine.computed_tokens if engine else 0,
         seconds=time.perf_counter() - began,
     )
 
@@ -152,15 +177,16 @@ def evaluate(
 def pool_limits(arena: Arena, shares: Mapping[str, float]) -> Row | None:
     """Exact limits against `shares`; None where the game or an opponent does not allow them, or trials may stop early.
 
+    With one seat there is nobody to adapt to.
     They are of agents that play every episode of a trial: who stops at a success leaves the last one to the others.
     """
     trial = arena.recipe.trial
-    if trial.stop_at_success:
+    if trial.stop_at_success or arena.game.seats == 1:
         return None
     try:
         limits = exact_limits(
             arena.game,
-            [arena.opponents[name] for name in shares],
+            [opponent for name in shares if (opponent := arena.opponents[name])],
             list(shares.values()),
             episodes=trial.episodes,
             restart=trial.restart,
@@ -171,7 +197,7 @@ def pool_limits(arena: Arena, shares: Mapping[str, float]) -> Row | None:
     return limits.as_dict()
 
 
-def _section(section: EvalSection, **given: float | int | None) -> EvalSection:
+def _section(section: EvalSection, **given: float | str | None) -> EvalSection:
     asked = {name: value for name, value in given.items() if value is not None}
     try:
         return EvalSection.model_validate(section.model_dump() | asked)
@@ -185,32 +211,44 @@ def _shares(arena: Arena, opponents: Sequence[str] | None, held_out: bool) -> di
         names = list(dict.fromkeys(map(normalise, opponents)))
         return {name: 1 / len(names) for name in names}
     population = arena.held_out if held_out else arena.population
+    if held_out and arena.game.seats == 1:
+        raise MageError(f"--held-out: {nobody_to_meet(arena.game)}")
     if population is None:
         raise MageError("--held-out: the recipe's population.held_out is empty; name opponents with --against")
     return dict(zip(population.names, map(float, population.shares), strict=True))
 
 
-def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName, memory: Memory) -> str | None:
+def fill_memory(arena: Arena, folder: RunFolder | None) -> bool:
+    """Give the agent the memory that was filled in training, from the newest checkpoint; False where there is none."""
+    trained = folder is not None and not prompts_only(folder.recipe.method)
+    if not (
+        folder and trained and arena.memory.lasting and arena.recipe.eval.memory in (None, folder.recipe.trial.memory)
+    ):
+        return False
+    checkpoint = folder.latest_checkpoint()
+    if checkpoint:
+        arena.memory.load(checkpoint.path)
+    return checkpoint is not None
+
+
+def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName, grows: Memory | None) -> str | None:
     """Why enumeration is out of the question from the start; None if it may be tried."""
     if exact is False or (exact is None and not section.exact):
         return "sampling was asked for"
     if actor == "random":
         return "the random actor draws its own actions"
-    if memory.lasting:
-        return f"memory {memory.name!r} grows from trial to trial"
+    if grows:
+        return f"memory {grows.name!r} grows from trial to trial"
     if section.temperature > 0:
         return f"the agent samples its answers (temperature {section.temperature:g}); exact play is greedy"
     return None
 
 
-def _actor(
-    arena: Arena, path: Path, folder: RunFolder | None, section: EvalSection, actor: ActorName
-) -> tuple[Actor, int | None]:
-    """The actor and the iteration it comes from (of a run)."""
-    if actor == "random":
-        return RandomActor(reports=True), None
-    engine, iteration = open_trained(path, folder)
-    return arena.actor(engine, section.temperature, section.top_p, section.top_k), iteration
+def _actor(arena: Arena, engine: LocalEngine | None, section: EvalSection) -> Actor:
+    """The recipe's actor on a model, or random play without one."""
+    if engine is None:
+        return RandomActor(reports=True)
+    return arena.actor(engine, section.temperature, section.top_p, section.top_k)
 
 
 def open_trained(path: Path, folder: RunFolder | None) -> tuple[LocalEngine, int | None]:

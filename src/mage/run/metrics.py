@@ -19,13 +19,14 @@ Played = TypeVar("Played", Trial, Group)
 def trial_metrics(collected: Collected, episodes: int) -> Row:
     """What was played: payoffs, results, dropped groups, shares of invalid and truncated responses.
 
+    In a game of one seat nobody is met, and nothing is told by opponent.
     Episodes that were not reached (early stop, full context) are left out of the means; `None` where none was reached.
     """
     trials = collected.trials
     rewards = reward_table(trials, episodes)
     turns = [turn for trial in trials for turn in trial.turns]
     groups = by_opponent(collected.groups)
-    met = by_opponent(trials)
+    met = {name: members for name, members in by_opponent(trials).items() if name}
     sampled = sum(turn.stop - turn.start for turn in turns)
     return {
         "payoff": _means(rewards),
@@ -33,7 +34,7 @@ def trial_metrics(collected: Collected, episodes: int) -> Row:
         or [None] * episodes,
         "payoff_by_opponent": {name: _means(reward_table(members, episodes)) for name, members in met.items()},
         "payoff_sem_by_opponent": {
-            name: _standard_errors(_group_means(members, episodes)) for name, members in groups.items()
+            name: _standard_errors(_group_means(members, episodes)) for name, members in groups.items() if name
         },
         "trials_by_opponent": {name: len(members) for name, members in met.items()},
         **result_shares(trials, episodes),

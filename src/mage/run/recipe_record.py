@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import mage
-from mage.errors import RunError
+from mage.errors import GameError, RunError
 from mage.recipe import Recipe
 from mage.recipe_file import flatten, parse_recipe
 from mage.run.files import Row, read_json, write_text
@@ -19,12 +19,31 @@ RECIPE = "recipe.json"
 
 
 def placed(recipe: Recipe) -> Recipe:
-    """The recipe with an absolute path to the model it starts from, so that a run goes on from any folder."""
+    """The recipe with its game in the one spelling it has, and absolute paths to the model and memory it starts from.
+
+    So a run goes on from any folder, and is the same however its game was written.
+    """
+    recipe = _spelled(recipe)
+    if recipe.recall.path:
+        recall = recipe.recall.model_copy(update={"path": str(Path(recipe.recall.path).absolute())})
+        recipe = recipe.model_copy(update={"recall": recall})
     model = recipe.engine.model
     if not model:
         return recipe
     engine = recipe.engine.model_copy(update={"model": str(Path(model).absolute())})
     return recipe.model_copy(update={"engine": engine})
+
+
+def _spelled(recipe: Recipe) -> Recipe:
+    if recipe.game.name.isidentifier():  # without parameters there is one spelling
+        return recipe
+    from mage.play.games import normalise_game
+
+    try:
+        name = normalise_game(recipe.game.name)
+    except GameError:  # whoever plays it will say what is wrong
+        return recipe
+    return recipe.model_copy(update={"game": recipe.game.model_copy(update={"name": name})})
 
 
 def write_recipe_record(folder: Path, recipe: Recipe) -> None:

@@ -10,14 +10,20 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from mage.chance import derive
 from mage.engine.base import Critic, Engine
 from mage.engine.local import LocalEngine, set_threads
 from mage.errors import RunError
+from mage.explore import make_novelty
+from mage.explore.novelty import Novelty
 from mage.learn.credit import Credit, assign_credit, find_advantage
 from mage.learn.data import Coefficients, StateValues, by_turn, training_data
 from mage.learn.table import Reals
 from mage.methods import prompts_only
 from mage.play.collect import Collected, collect
+from mage.play.memories.shelf import STORE
+from mage.play.memories.store_file import check_writable, take_up, write_back
+from mage.play.memory import Memory
 from mage.play.opponents.population import draw_tasks
 from mage.play.records import Phase
 from mage.recipe import Recipe
@@ -28,6 +34,7 @@ from mage.run.checkpoints import Checkpoint
 from mage.run.files import Row
 from mage.run.folder import RunFolder
 from mage.run.metrics import trial_metrics
+from mage.run.mode import Mode, draw_mode
 from mage.run.model_folder import save_model
 from mage.run.progress import ProgressSink
 from mage.run.resume import resume_point
@@ -57,12 +64,14 @@ def train(recipe: Recipe, folder: RunFolder, *, resume: bool = False, progress: 
                 _mend_model(folder, checkpoint, progress)
                 return
             start = checkpoint.iteration if checkpoint else 0
+            _begin_memory(folder, arena.memory)
             trackers = open_trackers(folder, recipe.trackers, start + 1)
             try:
                 engine = _open_engine(recipe, progress)
+                novelty = make_novelty(recipe.novelty, derive(recipe.seed, "novelty"))
                 if resume:
-                    _restore(folder, engine, arena, checkpoint, progress)
-                asyncio.run(_Run(arena, engine, folder, progress, trackers).iterations(start))
+                    _restore(folder, engine, arena, novelty, checkpoint, progress)
+                asyncio.run(_Run(arena, engine, novelty, folder, progress, trackers).iterations(start))
             finally:
                 for tracker in trackers:
                     tracker.close()
@@ -119,14 +128,34 @@ def _open_engine(recipe: Recipe, progress: ProgressSink) -> Engine:
     return engine
 
 
+def _begin_memory(folder: RunFolder, memory: Memory) -> None:
+    """Fill a memory from `recall.path`, as it was when the run began: a copy is kept beside the checkpoints."""
+    if not folder.recipe.recall.path:
+        return
+    check_writable(memory)
+    copy = folder.path / STORE
+    if copy.exists():
+        take_up(memory, copy)
+    else:
+        take_up(memory)
+        memory.save(folder.path)
+
+
 def _restore(
-    folder: RunFolder, engine: Engine, arena: Arena, checkpoint: Checkpoint | None, progress: ProgressSink
+    folder: RunFolder,
+    engine: Engine,
+    arena: Arena,
+    novelty: Novelty | None,
+    checkpoint: Checkpoint | None,
+    progress: ProgressSink,
 ) -> None:
     """Take up the last checkpoint; later metrics are dropped. Says if versions or threads are others than before."""
     done = 0 if checkpoint is None else checkpoint.iteration
     if checkpoint is not None:
         engine.load_state(checkpoint.path)
         arena.memory.load(checkpoint.path)
+        if novelty:
+            novelty.load(checkpoint.path)
     folder.truncate_metrics(done)
     progress.note(f"resumed after iteration {done}" if done else "no checkpoint yet: starting from the beginning")
     changed = folder.changed_since_start()
@@ -138,12 +167,18 @@ class _Run:
     """One run under way."""
 
     def __init__(
-        self, arena: Arena, engine: Engine, folder: RunFolder, progress: ProgressSink, trackers: Sequence[Tracker]
+        self,
+        arena: Arena,
+        engine: Engine,
+        novelty: Novelty | None,
+        folder: RunFolder,
+        progress: ProgressSink,
+        trackers: Sequence[Tracker],
     ) -> None:
-        self.arena, self.engine, self.folder = arena, engine, folder
+        self.arena, self.engine, self.novelty, self.folder = arena, engine, novelty, folder
         self.progress, self.trackers = progress, trackers
         self.recipe = arena.recipe
-        self.play = arena.player(arena.actor(engine, self.recipe.loop.temperature))
+        self.actor = arena.actor(engine, self.recipe.loop.temperature, explores=True)
 
     async def iterations(self, start: int) -> None:
         """Iterations `start` (from 0) to the last."""
@@ -155,12 +190,15 @@ class _Run:
     async def _iteration(self, index: int) -> None:
         """Play, give credit, learn, write down."""
         began = time.perf_counter()
-        collected = await self._collect(index)
+        mode = draw_mode(self.recipe.hybrid, self.recipe.seed, index)
+        collected = await self._collect(index, mode)
         played = time.perf_counter()
         metrics = {"iteration": index + 1, **trial_metrics(collected, self.recipe.trial.episodes)}
         values = await self._values(collected) if self.recipe.credit.advantage == "gae" else None
         credit = self._credit(collected, values)
-        metrics |= await update(self.engine, self.recipe, collected, credit, index)
+        metrics |= await update(self.engine, self.recipe, collected, credit, index, mode)
+        if self.recipe.trial.memory == "tips":
+            metrics |= {"aided": float(mode.aided), "off_policy": float(mode.off_policy)}
         ended = time.perf_counter()
         timings = {
             "iteration": index + 1,
@@ -171,7 +209,7 @@ class _Run:
         }
         self._write(metrics, timings, collected, credit)
 
-    async def _collect(self, index: int) -> Collected:
+    async def _collect(self, index: int, mode: Mode) -> Collected:
         """Play the iteration's groups. Raises RunError when too many had to be dropped."""
         recipe = self.recipe
         tasks = draw_tasks(
@@ -183,8 +221,8 @@ class _Run:
             seed=recipe.seed,
             iteration=index,
         )
-        collected = await collect(tasks, recipe.loop.group_size, self.play)
-        self.arena.memory.settle()
+        collected = await collect(tasks, recipe.loop.group_size, self.arena.player(self.actor, mode.aided))
+        self.arena.memory.settle(collected.kept)
         if collected.failure_share > recipe.loop.failure_share or not collected.groups:
             reasons = "; ".join(sorted({dropped.reason for dropped in collected.dropped})[:3])
             raise RunError(
@@ -198,13 +236,16 @@ class _Run:
         if not isinstance(self.engine, Critic):
             raise RunError("credit.advantage = 'gae' needs an engine with a value function: engine.kind tiny or local")
         blank = [np.zeros(len(trial.turns)) for trial in collected.trials]
-        data = training_data(collected.trials, blank, Coefficients(), StateValues(blank, blank)).data
+        everywhere = [np.ones(len(trial.turns), dtype=np.bool_) for trial in collected.trials]
+        data = training_data(collected.trials, blank, Coefficients(), StateValues(blank, blank, everywhere)).data
         return by_turn(collected.trials, await self.engine.values(data))
 
     def _credit(self, collected: Collected, values: Sequence[Reals] | None) -> Credit:
         trial = self.recipe.trial
-        limits: dict[Phase, int] = {"act": trial.max_action_tokens, "reflect": trial.max_remark_tokens}
-        return assign_credit(collected.trials, self.recipe.credit, max_tokens=limits, values=values)
+        strategy = self.recipe.actor.max_strategy_tokens if self.recipe.actor.kind == "strategy" else 0
+        limits: dict[Phase, int] = {"act": trial.max_action_tokens + strategy, "reflect": trial.max_remark_tokens}
+        found = self.novelty.rewards(collected.trials) if self.novelty else None
+        return assign_credit(collected.trials, self.recipe.credit, max_tokens=limits, values=values, rewards=found)
 
     def _write(self, metrics: Row, timings: Row, collected: Collected, credit: Credit) -> None:
         """Records, checkpoint and progress of a finished iteration."""
@@ -218,10 +259,13 @@ class _Run:
             table.write(zip(collected.trials, advantages, strict=True), self.engine.token_texts)
         if last:
             save_model(self.engine, self.folder.model_path)
+            write_back(self.arena.memory)
         if last or done % loop.checkpoint_every == 0:
             with self.folder.checkpoint(done) as path:
                 self.engine.save_state(path)
                 self.arena.memory.save(path)
+                if self.novelty:
+                    self.novelty.save(path)
         for tracker in self.trackers:
             tracker.log(done, metrics, timings)
         self.progress.iteration(metrics, timings)

@@ -6,24 +6,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mage.engine.base import AdamParams, Datum, Engine, LossConfig
-from mage.errors import MageError
+from mage.engine.base import AdamParams, Datum, Engine, LossConfig, Scorer
+from mage.errors import MageError, RunError
 from mage.learn.credit import Credit
-from mage.learn.data import Coefficients, StateValues, training_data
+from mage.learn.data import Coefficients, training_data
+from mage.learn.exploration import entropy_advantage
+from mage.learn.hybrid import improbable_turns, with_old_logprobs
 from mage.play.collect import Collected
-from mage.recipe import Recipe
+from mage.recipe import HybridSection, Recipe
 from mage.run.files import Row
+from mage.run.mode import PLAIN, Mode
 from mage.run.schedule import schedule
 
 
-async def update(engine: Engine, recipe: Recipe, collected: Collected, credit: Credit, index: int) -> Row:
+async def update(
+    engine: Engine, recipe: Recipe, collected: Collected, credit: Credit, index: int, mode: Mode = PLAIN
+) -> Row:
     """All epochs and minibatches of iteration `index` (from 0); what was seen in the first (before any step) and means.
 
-    Raises EngineError at a loss or gradient that is not finite.
+    Raises EngineError at a loss or gradient that is not finite, RunError where the engine cannot score tokens and the
+    recipe asks for it.
     """
     optim, now = recipe.optim, schedule(recipe.optim, index, recipe.loop.iterations)
     coefficients = Coefficients(now.entropy, now.entropy_remark, now.kl_action, optim.kl_remark)
-    batches = minibatches(collected, credit, coefficients, optim.minibatches)
+    batches = minibatches(collected, credit, coefficients, optim.minibatches, mode, _improbable(recipe.hybrid, mode))
+    batches = [await _scored(engine, recipe, batch, mode) for batch in batches]
     loss = LossConfig(
         clip_low=optim.clip_low,
         clip_high=optim.clip_high,
@@ -31,6 +38,7 @@ async def update(engine: Engine, recipe: Recipe, collected: Collected, credit: C
         temperature=recipe.loop.temperature,
         value_weight=optim.value_weight,
         value_clip=optim.value_clip,
+        mask_below=recipe.hybrid.mask_below if mode.off_policy and recipe.hybrid.mask == "token" else 0.0,
     )
     adam = AdamParams(now.lr, optim.beta1, optim.beta2, weight_decay=optim.weight_decay, grad_clip=optim.grad_clip)
     steps = []
@@ -38,13 +46,33 @@ async def update(engine: Engine, recipe: Recipe, collected: Collected, credit: C
         for batch in batches:
             seen = await engine.forward_backward(batch, loss)
             steps.append(seen | await engine.optim_step(adam))
-    fresh = {name: steps[0][name] for name in ("logprob_diff_mean", "logprob_diff_max")}
+    # off policy the gap to the sampler says how much the tips changed, not whether sampler and trainer agree
+    gap = () if mode.off_policy else ("logprob_diff_mean", "logprob_diff_max")
     return (
-        means(steps, ("loss", "value_loss", "entropy", "kl", "clip_fraction", "grad_norm"))
-        | fresh
+        means(steps, ("loss", "value_loss", "entropy", "kl", "clip_fraction", "grad_norm", "masked_share"))
+        | {name: steps[0][name] for name in gap}
         | credit.diagnostics
         | {"lr": now.lr, "entropy_coefficient": now.entropy, "kl_coefficient": now.kl_action}
     )
+
+
+async def _scored(engine: Engine, recipe: Recipe, data: list[Datum], mode: Mode) -> list[Datum]:
+    """The data with what the model says of their tokens before the update, where the recipe has a use for it."""
+    unaided = mode.off_policy and recipe.hybrid.ratio == "unaided"
+    weight = recipe.credit.entropy_weight
+    if not (unaided or weight):
+        return data
+    if not isinstance(engine, Scorer):
+        asked = "credit.entropy_weight" if weight else "hybrid.ratio = 'unaided'"
+        raise RunError(f"{asked} needs an engine that says how likely it finds a token: engine.kind tiny or local")
+    scores = await engine.score(data, recipe.loop.temperature)
+    data = with_old_logprobs(data, scores) if unaided else data
+    return entropy_advantage(data, scores, weight) if weight else data
+
+
+def _improbable(hybrid: HybridSection, mode: Mode) -> float | None:
+    """The log-probability below which turns are left out, if they are."""
+    return hybrid.mask_log if mode.off_policy and hybrid.mask == "turn" else None
 
 
 def means(steps: Sequence[Row], names: Sequence[str]) -> Row:
@@ -53,16 +81,29 @@ def means(steps: Sequence[Row], names: Sequence[str]) -> Row:
     return {name: float(np.mean(values)) for name, values in measured.items() if values}
 
 
-def minibatches(collected: Collected, credit: Credit, coefficients: Coefficients, count: int) -> list[list[Datum]]:
-    """The iteration's data in `count` parts of whole groups, in the order they were drawn."""
+def minibatches(
+    collected: Collected,
+    credit: Credit,
+    coefficients: Coefficients,
+    count: int,
+    mode: Mode = PLAIN,
+    improbable: float | None = None,
+) -> list[list[Datum]]:
+    """The iteration's data in `count` parts of whole groups, in the order they were drawn.
+
+    improbable: turns with a token below this log-probability are not learned from.
+    """
     bounds = np.linspace(0, len(collected.groups), count + 1).astype(int)
     sizes = np.cumsum([0, *(len(group.trials) for group in collected.groups)])
-    trials = collected.trials
+    trials = mode.learned(collected.trials)
+    silent = None if improbable is None else improbable_turns(trials, improbable)
     parts = []
     for first, last in zip(sizes[bounds[:-1]].tolist(), sizes[bounds[1:]].tolist(), strict=True):
         cut = slice(first, last)
-        states = credit.states and StateValues(credit.states.old[cut], credit.states.target[cut])
-        part = training_data(trials[cut], credit.advantages[cut], coefficients, states).data
+        states = credit.states and credit.states.of(cut)
+        part = training_data(
+            trials[cut], credit.advantages[cut], coefficients, states, None if silent is None else silent[cut]
+        ).data
         if part:
             parts.append(part)
     if not parts:

@@ -69,7 +69,7 @@ class Own:
 
     def session(self, task: Task, member: int, say: object) -> object: ...
 
-    def settle(self) -> None: ...
+    def settle(self, kept: object) -> None: ...
 
     def save(self, folder: object) -> None: ...
 
@@ -80,13 +80,32 @@ def test_a_memory_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("own_memory")
     module.make, module.memory, module.other = Own, Own(RecallSection()), str
     monkeypatch.setitem(sys.modules, "own_memory", module)
-    assert make_memory("own_memory:make", RecallSection(count=7)).recall.count == 7
-    assert make_memory("own_memory:memory") is module.memory
+    made = make_memory("own_memory:make", RecallSection(count=7))
+    assert (made.memory.recall.count, made.name, made.fresh, made.reflects, made.lasting) == (
+        7,
+        "own",
+        True,
+        False,
+        False,
+    )
+    assert make_memory("own_memory:memory").memory is module.memory
     with pytest.raises(GameError, match=r"own_memory:other' made a str; expected a mage\.play\.memory\.Memory"):
         make_memory("own_memory:other")
     module.broken = {}.__getitem__
     with pytest.raises(GameError, match="own_memory:broken': KeyError"):
         make_memory("own_memory:broken")
+
+
+@pytest.mark.parametrize("step", ["settle", "save", "load"])
+def test_what_a_memory_of_one_s_own_raises_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    module, own = ModuleType("own_memory"), Own(RecallSection())
+    monkeypatch.setattr(own, step, lambda _: [][1], raising=False)
+    module.memory = own
+    monkeypatch.setitem(sys.modules, "own_memory", module)
+    with pytest.raises(
+        GameError, match=rf"trial\.memory 'own_memory:memory': {step} failed: IndexError: .* \(test_shelf"
+    ):
+        getattr(make_memory("own_memory:memory"), step)(())
 
 
 def test_memento_shows_what_is_most_alike_and_good_cases_first() -> None:
@@ -107,8 +126,9 @@ def test_a_trial_sees_its_own_entries_only_and_they_go_with_it() -> None:
     play(one, "K first", "bet", 1.0, "+1")
     assert head(one) != ""
     assert head(other) == ""
-    memory.settle()
-    assert head(one) == ""
+    memory.settle({(0, 0)})
+    assert head(memory.session(task(), 0, Scripted())) == ""
+    assert memory.shelf.store.count() == 0
 
 
 def test_with_scope_game_entries_are_there_after_settling_in_the_order_of_tasks() -> None:
@@ -118,29 +138,55 @@ def test_with_scope_game_entries_are_there_after_settling_in_the_order_of_tasks(
         assert memory.lasting
         for group in order:
             session = memory.session(task(group), 0, Scripted())
-            play(session, "K first", f"said{group}", 1.0, "+1")
             assert head(session) == ""
-        memory.settle()
+            play(session, "K first", f"said{group}", 1.0, "+1")
+        memory.settle({(0, 0), (1, 0)})
         found.append(head(memory.session(task(2), 0, Scripted())))
     assert found[0] == found[1] == "note K first > said1 > +1 note K first > said0 > +1".replace("> +1", ": +1")
+
+
+@pytest.mark.parametrize("scope", ["trial", "game"])
+def test_a_trial_adapts_to_what_it_left_itself_before_it_is_settled(scope: str) -> None:
+    memory = make_memory("memento", RecallSection(scope=scope, count=3, limit=2))
+    if scope == "game":
+        play(memory.session(task(0), 0, Scripted()), "K first", "earlier", 1.0, "+1")
+        memory.settle({(0, 0)})
+    session = memory.session(task(1), 0, Scripted())
+    for said in ("one", "two", "three", "three"):
+        play(session, "K first", said, 1.0, "+1")
+    own = ["three", "two"]  # the newest first, within the limit
+    shown = [*own, "earlier"] if scope == "game" else own
+    assert head(session) == " ".join(f"note K first > {said} : +1" for said in shown)
+    memory.settle({(1, 0)})
+    if scope == "game":
+        assert head(memory.session(task(2), 0, Scripted())) == " ".join(f"note K first > {said} : +1" for said in own)
+
+
+def test_what_is_said_again_is_shown_once() -> None:
+    memory = make_memory("memento", RecallSection(scope="game"))
+    play(memory.session(task(0), 0, Scripted()), "K first", "bet", 1.0, "+1")
+    memory.settle({(0, 0)})
+    session = memory.session(task(1), 0, Scripted())
+    play(session, "K first", "bet", 1.0, "+1")
+    assert head(session) == "note K first > bet : +1"
+
+
+def test_a_trial_that_is_not_kept_leaves_nothing() -> None:
+    memory = make_memory("memento", RecallSection(scope="game"))
+    for group, member in ((0, 0), (0, 1), (1, 0)):
+        play(memory.session(task(group), member, Scripted()), "K first", f"said{group}{member}", 1.0, "+1")
+    memory.settle({(0, 1), (1, 0)})  # the last try of (0, 0) failed too
+    assert [entry.text[-9:] for entry in memory.shelf.store.entries("all")] == ["aid01 : +1"[1:], "aid10 : +1"[1:]]
+    memory.settle({(0, 0)})
+    assert memory.shelf.store.count() == 2
 
 
 def test_a_try_that_failed_leaves_nothing() -> None:
     memory = make_memory("memento", RecallSection(scope="game"))
     play(memory.session(task(), 0, Scripted()), "K first", "first try", 1.0, "+1")
     play(memory.session(task(), 0, Scripted()), "K first", "second try", 1.0, "+1")
-    memory.settle()
+    memory.settle({(0, 0)})
     assert head(memory.session(task(1), 0, Scripted())) == "note K first > second try : +1"
-
-
-def test_a_store_with_a_path_outlives_the_process(tmp_path) -> None:
-    recall = RecallSection(scope="game", path=str(tmp_path / "cases.sqlite"), limit=2)
-    memory = make_memory("memento", recall)
-    for number in range(4):
-        play(memory.session(task(number), 0, Scripted()), "K first", f"said{number}", 1.0, "+1")
-    memory.settle()
-    text = head(make_memory("memento", recall).session(task(), 0, Scripted()))
-    assert ("said3" in text, "said2" in text, "said1" in text) == (True, True, False)
 
 
 def test_reflexion_asks_after_failures_and_keeps_three_plans() -> None:
@@ -167,7 +213,7 @@ def test_a_mem_describes_links_and_rewrites() -> None:
     play(session, "K first", "bet", 2.0, "you won, it called")
     play(session, "J second bet", "pass", -1.0, "you lost")
     play(session, "Q second", "pass", 1.0, "nothing seen")
-    assert len(say.asked) == 5  # the first note has none to be linked to
+    assert len(say.asked) == 3  # the first note has none to be linked to, the last is for the next episode only
     assert "K first\n> bet\nyou won, it called" in say.asked[0]
     assert "1. K first" in say.asked[2]
     # the second note is found by the state and brings the one it links to, as rewritten
@@ -176,6 +222,58 @@ def test_a_mem_describes_links_and_rewrites() -> None:
     assert first < second
     assert "(It calls too often.) [calling]" in text
     assert "(It bets weak hands.) [bluff]" in text
+    assert len(say.asked) == 5
+
+
+def test_a_mem_a_rewritten_note_is_found_by_what_it_says_now() -> None:
+    say = Scripted(
+        {"keywords": [], "context": "", "tags": []},
+        {"keywords": [], "context": "", "tags": []},
+        {"links": [], "rewrite": {"1": {"context": "zebra zebra zebra zebra zebra zebra zebra zebra zebra zebra"}}},
+    )
+    memory = make_memory("a-mem", RecallSection(scope="game", count=1))
+    play(memory.session(task(0), 0, say), "K first", "bet", 1.0, "+1")
+    memory.settle({(0, 0)})
+    play(memory.session(task(1), 0, say), "K second", "bet", 1.0, "+1")
+    memory.settle({(1, 0)})
+    (corner,) = [memory.shelf.corner(task(2), 0)]
+    (found,) = corner.near("zebra")
+    assert found.entry.text.startswith("K first")
+    assert found.cosine > 0.5
+
+
+def test_a_mem_links_to_notes_of_the_same_trial_outlive_it() -> None:
+    say = Scripted(
+        {"keywords": [], "context": "", "tags": []},
+        {"keywords": [], "context": "", "tags": []},
+        {"links": [1]},
+    )
+    memory = make_memory("a-mem", RecallSection(scope="game", count=1))
+    play(memory.session(task(0), 0, Scripted()), "Q first", "pass", 0.0, "0")
+    session = memory.session(task(1), 0, say)
+    play(session, "K first", "bet", 1.0, "+1")
+    play(session, "J second", "pass", -1.0, "-1")
+    memory.settle({(0, 0), (1, 0)})
+    _, king, jack = memory.shelf.store.entries("all")
+    assert (king.id, jack.links) == (2, (2,))
+    text = head(memory.session(task(2), 0, Scripted()), "J second", prompts=NATURAL)
+    assert text.index("J second") < text.index("K first")
+
+
+def test_a_mem_models_say_the_strangest_things() -> None:
+    say = Scripted(
+        '{"keywords": ["\\ud800"], "context": "\\udfff half", "tags": 7}',
+        {"keywords": [], "context": "", "tags": []},
+        {"links": ["²", "١", "9" * 5000, True, None, 1.5], "rewrite": {"²": {"context": "no"}, "1": "no"}},
+    )
+    memory = make_memory("a-mem", RecallSection(scope="game"))
+    session = memory.session(task(), 0, say)
+    play(session, "K first", "bet", 1.0, "+1")
+    play(session, "K first", "pass", 1.0, "+1")
+    memory.settle({(0, 0)})
+    first, second = memory.shelf.store.entries("all")
+    assert (first.more["context"], first.more["keywords"], first.more["tags"]) == ("? half", ["?"], [])
+    assert second.links == ()
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from mage.errors import GameError, unknown
 from mage.play.memories.amem import Notes
 from mage.play.memories.memento import Cases
+from mage.play.memories.own import OwnMemory
 from mage.play.memories.reflexion import Reflexion
 from mage.play.memories.shelf import Corner, Shelf, ShelfMemory
+from mage.play.memories.strategies import Strategies
+from mage.play.memories.tips import Tips
 from mage.play.memory import MEMORIES, Memory, Say, Session
-from mage.recipe import RecallSection
+from mage.recipe import RecallSection, StrategiesSection
 from mage.references import foreign, is_reference, load
 
 OF_TRIALS = (*MEMORIES, Reflexion("reflexion", fresh=True, reflects=True))
-SHELVED: dict[str, Callable[[Corner, Say], Session]] = {"a-mem": Notes, "memento": Cases}
+SHELVED: dict[str, Callable[[Corner, Say], Session]] = {"a-mem": Notes, "memento": Cases, "tips": Tips}
 
 
 def _own(reference: str, recall: RecallSection) -> Memory:
@@ -24,7 +27,7 @@ def _own(reference: str, recall: RecallSection) -> Memory:
         memory: Memory = found if _fits(found) else found(recall)
     if not _fits(memory):
         raise GameError(f"trial.memory {reference!r} made a {type(memory).__name__}; expected {wanted}")
-    return memory
+    return OwnMemory(memory, reference)
 
 
 def _fits(thing: object) -> bool:
@@ -33,14 +36,14 @@ def _fits(thing: object) -> bool:
 
 def memory_names() -> tuple[str, ...]:
     """The names that `trial.memory` accepts."""
-    return (*(memory.name for memory in OF_TRIALS), *SHELVED)
+    return (*(memory.name for memory in OF_TRIALS), *SHELVED, "strategies")
 
 
-def make_memory(name: str, recall: RecallSection | None = None) -> Memory:
+def make_memory(name: str, recall: RecallSection | None = None, strategies: StrategiesSection | None = None) -> Memory:
     """The memory of a `trial.memory` key, a name or the reference of one's own.
 
-    `recall` says how those with a store find and keep things. Raises GameError for a name that does not exist, RunError
-    for a store that cannot be opened.
+    `recall` says how those with a store find and keep things, `strategies` how strategies are. Raises GameError for a
+    name that does not exist. A memory with a store begins empty: see `mage.play.memories.store_file`.
 
     >>> memory = make_memory("reflection")
     >>> memory.fresh, memory.reflects
@@ -49,8 +52,11 @@ def make_memory(name: str, recall: RecallSection | None = None) -> Memory:
     for memory in OF_TRIALS:
         if memory.name == name:
             return memory
+    recall = recall or RecallSection()
     if is_reference(name):
-        return _own(name, recall or RecallSection())
+        return _own(name, recall)
     if name in SHELVED:
-        return ShelfMemory(name, Shelf.of(recall or RecallSection()), SHELVED[name])
+        return ShelfMemory(name, Shelf.of(name, recall), SHELVED[name])
+    if name == "strategies":
+        return Strategies(strategies or StrategiesSection(), lasting=recall.scope == "game")
     raise GameError(unknown("memory", name, memory_names()))
