@@ -1,4 +1,4 @@
-"""Who finds a reward that random play does not: methods and their parts on recipes/lock.toml, same number of trials.
+"""Who finds a reward that random play does not: methods and their parts on recipes/lock*.toml, same number of trials.
 
     python bench/exploration.py --seeds 0,1,2 --parallel 2
 
@@ -17,22 +17,26 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from common import machine, show, write
+from common import as_recorded, machine, show, write
 from mage.analysis.stats import interval
 from runs import Job, run_all
 
 FOLDER = Path("runs/exploration")
 ALONE = ("alone", ())
 TIPS = ("with tips", ("--memory", "tips"))
-VARIANTS: dict[str, tuple[str, ...]] = {
-    "grpo": ("method=grpo",),
-    "grpo, entropy advantage": ("method=grpo", "credit.entropy_weight=0.4"),
-    "grpo, random network distillation": ("method=grpo", "novelty.kind=rnd"),
-    "sge, its prompt alone": ("method=sge", "strategies.failure=0", "strategies.success=0", "loop.temperature=1"),
-    "sge": ("method=sge",),
-    "empo2, no off-policy updates": ("method=empo2", "hybrid.off_policy=0", "hybrid.on_policy=0.25"),
-    "empo2": ("method=empo2",),
+VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "grpo": ("lock_sge", ("method=grpo",)),
+    "grpo, entropy advantage": ("lock_sge", ("method=grpo", "credit.entropy_weight=0.4")),
+    "grpo, random network distillation": ("lock_sge", ("method=grpo", "novelty.kind=rnd")),
+    "sge, its prompt alone": (
+        "lock_sge",
+        ("strategies.failure=0", "strategies.success=0", "actor.strategy_temperature=1", "loop.temperature=1"),
+    ),
+    "sge": ("lock_sge", ()),
+    "empo2, no off-policy updates": ("lock", ("hybrid.on_policy=0.25", "hybrid.off_policy=0")),
+    "empo2": ("lock", ()),
 }
+"""By label the recipe and what is changed of it; all have the same lock and the same number of trials."""
 
 
 def first_success(run: Path) -> int | None:
@@ -80,29 +84,34 @@ def main() -> None:
     """Run, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--variants", default=",,".join(VARIANTS), help="labels, two commas between them")
     parser.add_argument("--parallel", type=int, default=1, help="runs at a time (each uses the recipe's threads)")
     options = parser.parse_args()
     on = machine()
     seeds = [int(seed) for seed in options.seeds.split(",")]
+    labels = options.variants.split(",,")
     jobs = [
         Job(
             f"{label.replace(', ', '-').replace(' ', '-')}-seed{seed}",
-            "lock",
+            recipe,
             (*changes, f"seed={seed}"),
-            (ALONE, TIPS) if "method=empo2" in changes else (ALONE,),
+            (ALONE, TIPS) if recipe == "lock" else (ALONE,),
         )
-        for label, changes in VARIANTS.items()
+        for label in labels
+        for recipe, changes in (VARIANTS[label],)
         for seed in seeds
     ]
     results = run_all(jobs, FOLDER, options.parallel)
     size = len(seeds)
     rows = [
-        row(label, results[size * place : size * (place + 1)]) | {"changes": VARIANTS[label], "seeds": seeds}
-        for place, label in enumerate(VARIANTS)
+        row(label, results[size * place : size * (place + 1)])
+        | {"recipe": VARIANTS[label][0], "changes": VARIANTS[label][1], "seeds": seeds}
+        for place, label in enumerate(labels)
     ]
     columns = ["variant", "success alone", "by seed", "with tips", "kept", "first success (iteration)", "minutes"]
     show(f"combination lock, mean of {size} seeds", columns, [cells(figures) for figures in rows])
-    write("exploration", on, vars(options), rows)
+    if as_recorded(parser, options):
+        write("exploration", on, vars(options), rows)
 
 
 if __name__ == "__main__":
