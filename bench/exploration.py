@@ -28,6 +28,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "grpo": ("lock_sge", ("method=grpo",)),
     "grpo, entropy advantage": ("lock_sge", ("method=grpo", "credit.entropy_weight=0.4")),
     "grpo, random network distillation": ("lock_sge", ("method=grpo", "novelty.kind=rnd")),
+    "grpo, 1/n": ("lock_sge", ("method=grpo", "novelty.kind=counts")),
     "sge, its prompt alone": (
         "lock_sge",
         ("strategies.failure=0", "strategies.success=0", "actor.strategy_temperature=1", "loop.temperature=1"),

@@ -26,13 +26,20 @@ def advantages(*args: Any, **credit: Any) -> list[list[float]]:
 
 
 def test_by_hand() -> None:
-    # G = 1 + novelty to come: 2.5, 1.5 and 1.75, 1.25; the mean of the first turns is 2.125
+    # whole episodes got 1 + 1.5 and 1 + 0.75; the mean is 2.125
     trials = [plain([1.0], acts=2), plain([1.0], acts=2)]
     novelty = [[1.0, 0.5], [0.5, 0.25]]
-    assert advantages(trials, novelty) == [[0.375, -0.625], [-0.375, -0.875]]
+    assert advantages(trials, novelty) == [[0.375, 0.375], [-0.375, -0.375]]
     assert credited(trials, novelty).diagnostics["intrinsic_reward"] == 2.25 / 4
     assert "intrinsic_reward" not in credited(trials, None).diagnostics
     assert advantages(trials, None) == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("advantage", ["reinforce", "reinforce++", "rloo", "grpo"])
+def test_the_same_behaviour_has_no_advantage_however_long_it_is(advantage: str) -> None:
+    trials = [plain([0.0], acts=3) for _ in range(4)]
+    found = advantages(trials, [[0.5, 0.5, 0.5]] * 4, advantage=advantage)
+    np.testing.assert_allclose(found, np.zeros((4, 3)), atol=1e-6)
 
 
 @pytest.mark.parametrize("returns", ["episode", "cumulative", "differential", "differential_code", "final"])

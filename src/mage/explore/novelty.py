@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
@@ -38,31 +39,35 @@ class Novelty(Protocol):
 
 
 def states(trial: Trial) -> list[str | None]:
-    """The state each turn was taken in, as text: what the episode has shown and the actions taken; None to reflect.
+    """The state each turn led to, as text: what the episode showed and what was done, up to what came of the turn.
 
-    What is shown is the game's view alone (the anchor): remarks, tips and earlier episodes are not part of the state,
-    or whatever the agent writes would make it new. So is an illegal action: it leaves the state as it was.
+    What is shown is the game's view alone (the anchor) and its outcome: remarks, tips and earlier episodes are not part
+    of the state, or whatever the agent writes would make it new. An illegal action leads nowhere, and neither does a
+    reflection: None.
     """
     found: list[str | None] = []
     parts: list[str] = []
-    episode, again = -1, False
-    for turn in trial.turns:
-        if turn.phase == "reflect":
+    episode = -1
+    acts = [index for index, turn in enumerate(trial.turns) if turn.phase == "act"]
+    after = dict(pairwise(acts))
+    for index, turn in enumerate(trial.turns):
+        if turn.phase == "reflect" or not turn.legal:
             found.append(None)
             continue
         if turn.episode != episode:
-            parts, episode, again = [], turn.episode, False
-        if not again:
-            parts.append(turn.anchor)
-        found.append("\n".join(parts))
-        again = not turn.legal
-        if turn.legal:
-            parts.append(f"> {turn.said}")
+            parts, episode = [], turn.episode
+        parts += [turn.anchor, f"> {turn.said}"]
+        following = after.get(index)
+        if following is not None and trial.turns[following].episode == episode:
+            shown = trial.turns[following].anchor
+        else:
+            shown = trial.episodes[episode].outcome if episode < len(trial.episodes) else ""
+        found.append("\n".join([*parts, shown]))
     return found
 
 
 class Counts:
-    """Reward weight / n, n = how often a state like this one was seen, this time included.
+    """Reward weight / n for the state a turn leads to, n = how often one like it was seen, these trials included.
 
     Source: EMPO², arXiv 2602.23008. With `similar` = 1 states are alike if their texts are equal. Below, a state
     that is not kept itself counts as the kept one with the largest cosine of word n-grams, if that is at least
@@ -79,21 +84,24 @@ class Counts:
         self._keys: Vectors = np.zeros((0, size), np.float32)  # with room for more
 
     def rewards(self, trials: Sequence[Trial]) -> list[Reals]:
-        """See `Novelty`: a turn is counted before the next, so that of two alike the second gets half."""
-        return [
-            np.array([0.0 if state is None else self._weight / self._count(state) for state in states(trial)])
-            for trial in trials
-        ]
+        """See `Novelty`: all trials are counted before any is paid, so that the same behaviour is worth the same."""
+        seen = [[None if state is None else self._count(state) for state in states(trial)] for trial in trials]
+        return [np.array([0.0 if each is None else self._weight / self._times(each) for each in row]) for row in seen]
 
-    def _count(self, state: str) -> int:
-        """How often the state was seen, now included."""
+    def _times(self, digest: bytes) -> int:
+        """How often a state was seen; once, if it is forgotten already."""
+        place = self._places.get(digest)
+        return 1 if place is None else self._counts[place]
+
+    def _count(self, state: str) -> bytes:
+        """Count a state once more; returns the digest of the kept one that stands for it."""
         digest = hashlib.blake2b(state.encode(), digest_size=DIGEST).digest()
         if digest not in self._places:
             digest = self._alike(state) or self._keep(digest, state)
         self._places.move_to_end(digest)
         place = self._places[digest]
         self._counts[place] += 1
-        return self._counts[place]
+        return digest
 
     def _alike(self, state: str) -> bytes | None:
         """The kept state that counts for this one."""

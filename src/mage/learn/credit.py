@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from mage.play.records import Phase, Trial
 from mage.recipe import CreditSection
 from mage.references import foreign, load
 
+WHOLE = ("reinforce", "reinforce++", "rloo", "grpo")
+"""Estimators that compare the value of a whole trajectory."""
 SILENT = 1e-7
 """An advantage smaller than this is rounding."""
 
@@ -54,8 +57,10 @@ def assign_credit(
         max_tokens: the token limit of a response in each phase, at which `credit.length_penalty` is full.
         values: of the states the turns were taken in, one array per trial, for `credit.advantage = "gae"`. Those of
             turns without an outcome are taken to be 0, and are not learned: nothing comes after that they could tell.
-        rewards: intrinsic rewards of the turns (novelty), already weighted, one array per trial. They arrive at their
-            turn as penalties do, and so are in every return, baseline and value target.
+        rewards: intrinsic rewards of the turns (novelty), already weighted, one array per trial. They are in every
+            return, baseline and value target: estimators that compare whole trajectories get an episode's sum at its
+            end (a sum to go, compared with what whole episodes got, would say that later turns are worse), the others
+            each at its turn, as penalties are.
 
     A turn whose episode has no outcome (for a reflection: the next episode) enters no baseline: its advantage is its
     own penalty, and its intrinsic reward is dropped, since there is nothing that it would be compared with.
@@ -67,7 +72,12 @@ def assign_credit(
     given = np.zeros(len(table)) if rewards is None else np.concatenate((*rewards, np.zeros(0)))
     intrinsic = np.where(counted, given, 0.0)
     known = None if values is None else np.where(counted, np.concatenate((*values, np.zeros(0))), 0.0)
-    raw = turn_advantages(table, credit, invalid + length + intrinsic, known)
+    step_rewards = invalid + length
+    if credit.returns == "episode" and credit.advantage in WHOLE:
+        table = paid_at_the_end(table, intrinsic)
+    else:
+        step_rewards = step_rewards + intrinsic
+    raw = turn_advantages(table, credit, step_rewards, known)
     advantages = raw if known is None else _scaled(table, credit, raw)
     diagnostics = {
         "silent_groups": silent_share(table, advantages),
@@ -87,6 +97,17 @@ def assign_credit(
         states = StateValues(values, [(known + raw)[part] for part in parts], [counted[part] for part in parts])
         diagnostics["value_error"] = math.sqrt(_mean(raw[counted] ** 2))
     return Credit([advantages[part] for part in parts], states, diagnostics)
+
+
+def paid_at_the_end(table: TurnTable, intrinsic: Reals) -> TurnTable:
+    """The table with the intrinsic rewards [T] of each episode added to what it pays at its end.
+
+    Source: one value per trajectory (GRPO, RLOO): A = R + Σ_t r_t minus that of the others, the same at all its turns.
+    """
+    trials = table.trials
+    cell = table.trial * trials.columns + table.episode
+    added = np.bincount(cell, intrinsic, minlength=trials.rewards.size).reshape(trials.rewards.shape)
+    return replace(table, trials=replace(trials, rewards=trials.rewards + added))
 
 
 def turn_advantages(table: TurnTable, credit: CreditSection, step_rewards: Reals, values: Reals | None = None) -> Reals:

@@ -49,8 +49,8 @@ class Strategies:
     """Strategy buffers over trials: a share of them is shown one sequence at the start of an episode.
 
     With probability p_neg a failed one with the game's own feedback, with p_pos a successful one, each drawn uniformly;
-    otherwise nothing. As long as nothing has succeeded, failures are shown instead. Source: SGE, arXiv 2603.02045, whose
-    buffers are per task: here the tasks of a game share them. With `lasting` False they are those of a trial. A trial
+    otherwise nothing. As long as nothing has succeeded, failures are shown instead. Source: SGE, arXiv 2603.02045; its
+    buffers are per task, here the tasks of a game share them. With `lasting` False they are those of a trial. A trial
     sees what was there when those under way began; what they leave is taken up in the order of their tasks, so that it
     does not depend on which of them was faster.
     """
