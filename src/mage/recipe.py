@@ -167,6 +167,15 @@ class Recipe(Section):
                 f"hybrid.on_policy and hybrid.off_policy show tips: trial.memory = {self.trial.memory!r} has none, "
                 "it should be 'tips'"
             )
+        if self.trial.memory == "tips" and not self.hybrid.on_policy + self.hybrid.off_policy:
+            raise ValueError(
+                "trial.memory = 'tips' with hybrid.on_policy = hybrid.off_policy = 0 would write tips and never show "
+                "them: set one of them, or take method = 'empo2'"
+            )
+        if self.recall.path and self.trial.memory not in ("a-mem", "memento", "tips") and ":" not in self.trial.memory:
+            raise ValueError(
+                f"recall.path = {self.recall.path!r}: memory {self.trial.memory!r} has no store to keep there"
+            )
         if self.credit.advantage == "gae" and self.hybrid.off_policy:
             raise ValueError(
                 "hybrid.off_policy takes tips away from what is learned from, and the value function saw them: "

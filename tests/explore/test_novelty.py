@@ -23,37 +23,41 @@ def rewards(novelty: Novelty, *trials: Trial) -> list[list[float]]:
 def test_a_state_is_what_the_episode_showed_and_what_was_done() -> None:
     trial = walk([("hall", "left"), ("den", "up?"), ("den", "up"), ("", "remark")], [("hall", "right"), ("den", "up")])
     assert states(trial) == [
-        "hall",
         "hall\n> left\nden",
-        "hall\n> left\nden",  # what is not legal leaves the state as it was
+        None,  # what is not legal leads nowhere
+        "hall\n> left\nden\n> up\nend",
         None,
-        "hall",
         "hall\n> right\nden",  # the same view by another way
+        "hall\n> right\nden\n> up\nend",
     ]
 
 
 def test_counts_by_hand() -> None:
     novelty = Counts()
     assert rewards(novelty, walk([("a", "x")]), walk([("a", "x")]), walk([("a", "x"), ("b", "x")])) == [
-        [1],
         [1 / 2],
-        [1 / 3, 1],
+        [1 / 2],  # the same behaviour is worth the same, whoever comes first
+        [1, 1],
     ]
     # goes on in the next call; reflections have nothing, an illegal action makes nothing new
     assert rewards(novelty, walk([("a", "x?"), ("a", "x"), ("b", "x"), ("", "new")], [("c", "x")])) == [
-        [1 / 4, 1 / 5, 1 / 2, 0, 1]
+        [0, 1 / 2, 1 / 2, 0, 1]
     ]
-    assert rewards(Counts(weight=0.5), walk([("a", "x")], [("a", "x")])) == [[0.5, 0.25]]
+    assert rewards(Counts(weight=0.5), walk([("a", "x")], [("a", "x")])) == [[0.25, 0.25]]
     assert rewards(novelty) == []
     assert rewards(novelty, walk([])) == [[]]
+
+
+def test_another_last_action_is_another_state() -> None:
+    assert rewards(Counts(), walk([("a", "x")]), walk([("a", "y")])) == [[1], [1]]
 
 
 def test_alike_states_are_counted_together() -> None:
     first, near, far = ("the red door is shut now", "the red door is shut", "a dragon sleeps on gold")
     walks = [walk([(view, "go")]) for view in (first, near, far, first, near)]
-    assert rewards(Counts(), *walks) == [[1], [1], [1], [1 / 2], [1 / 2]]
-    assert rewards(Counts(similar=0.8), *walks) == [[1], [1 / 2], [1], [1 / 3], [1 / 4]]
-    assert rewards(Counts(similar=0.99), *walks) == [[1], [1], [1], [1 / 2], [1 / 2]]
+    assert rewards(Counts(), *walks) == [[1 / 2], [1 / 2], [1], [1 / 2], [1 / 2]]
+    assert rewards(Counts(similar=0.7), *walks) == [[1 / 4], [1 / 4], [1], [1 / 4], [1 / 4]]
+    assert rewards(Counts(similar=0.99), *walks) == [[1 / 2], [1 / 2], [1], [1 / 2], [1 / 2]]
     assert rewards(Counts(similar=0.5), walk([("", "r")]), walk([("...", "x")])) == [[0], [1]]
 
 
@@ -61,7 +65,13 @@ def test_alike_states_are_counted_together() -> None:
 def test_what_was_not_seen_for_longest_is_forgotten(similar: float) -> None:
     novelty = Counts(similar=similar, limit=2)
     views = ["a b", "c d", "a b", "e f", "a b", "c d", "e f"]  # e f takes the room of c d, c d that of e f, and back
-    assert rewards(novelty, *(walk([(view, "x")]) for view in views)) == [[1], [1], [1 / 2], [1], [1 / 3], [1], [1]]
+    found = [rewards(novelty, walk([(view, "x")]))[0] for view in views]
+    assert found == [[1], [1], [1 / 2], [1], [1 / 3], [1], [1]]
+
+
+def test_what_is_forgotten_before_it_is_paid_counts_once() -> None:
+    novelty = Counts(limit=1)
+    assert rewards(novelty, walk([("a", "x")]), walk([("b", "x")])) == [[1], [1]]
 
 
 def kinds() -> dict[str, NoveltySection]:

@@ -32,7 +32,7 @@ def test_the_first_reward_by_hand() -> None:
 def test_rewards_are_errors_in_standard_deviations_of_all_so_far() -> None:
     novelty = Distillation(weight=2.0, seed=1)
     views = ["red door", "blue key", "gold"]
-    vectors = HashedNgrams(INPUTS).embed(views)
+    vectors = HashedNgrams(INPUTS).embed([f"{view}\n> x\nend" for view in views])
     errors = ((novelty._predictor(vectors) - novelty._target(vectors)) ** 2).mean(axis=1)
     found = novelty.rewards(
         [

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage.play.records import StopReason, Task, Trial, Turn
+from mage.play.records import EpisodeRecord, StopReason, Task, Trial, Turn
 
 
 def walk(*episodes: Sequence[tuple[str, str]]) -> Trial:
-    """Each episode by (view, action) at its turns; an action with ? was not legal; ("", remark) is a reflection."""
+    """Each episode by (view, action) at its turns, all come to an "end".
+
+    An action with ? was not legal; ("", remark) is a reflection.
+    """
     turns = [
         Turn(
             "act" if view else "reflect", number, 0, 0, 0, (), f"shown with a tip: {view}", said, said.strip("?"),
@@ -17,4 +20,5 @@ def walk(*episodes: Sequence[tuple[str, str]]) -> Trial:
         for number, episode in enumerate(episodes)
         for view, said in episode
     ]  # fmt: skip
-    return Trial(Task(0, 0, "x", len(episodes), "redeal", 0), 0, ((),), tuple(turns), (), StopReason.COMPLETED)
+    records = tuple(EpisodeRecord(0.0, "lost", "end", False, len(episode)) for episode in episodes)
+    return Trial(Task(0, 0, "x", len(episodes), "redeal", 0), 0, ((),), tuple(turns), records, StopReason.COMPLETED)

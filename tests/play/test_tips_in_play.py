@@ -7,6 +7,7 @@ import asyncio
 from counting import CountingGame, LineSampler, text
 
 from mage.play.actors import PlainActor
+from mage.play.games import make_game
 from mage.play.memories import make_memory
 from mage.play.records import Task
 from mage.play.trial import TrialSettings, play_trial
@@ -111,3 +112,24 @@ def test_a_full_context_ends_both_records_alike():
     assert trial.stop == "context_full"
     assert len(trial.turns) == len(trial.unaided.turns) == 1
     assert trial.episodes[0].forfeited
+
+
+def test_who_is_shown_no_tips_reads_the_opening_of_an_agent_without_memory():
+    def opening(memory, lines, **changes):
+        game = make_game("combination_lock:depth=1,symbols=2", "natural")
+        sampler = LineSampler(lines)
+        actor = PlainActor(sampler, max_action_tokens=30, max_remark_tokens=40)
+        task = Task(0, 0, "", 1, "replay", 7)
+        trial = asyncio.run(
+            play_trial(
+                task, 0, game=game, opponent=None, actor=actor, memory=memory, settings=TrialSettings(), **changes
+            )
+        )
+        return read(trial)[0].split("}")[0], trial
+
+    lines = ["<action>a</action>", TIP]
+    measured, _ = opening(make_memory("none"), lines)
+    plain, _ = opening(tips(), lines, aided=False)
+    aided, trial = opening(tips(), lines)
+    assert plain == measured != aided
+    assert text(trial.unaided.contexts[0]).split("}")[0] == measured

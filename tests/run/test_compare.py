@@ -256,3 +256,9 @@ def test_the_table_is_shown_for_those_that_did_not_fail(tmp_path, monkeypatch, c
         "lamer",
         "mage",
     ]
+
+
+def test_the_recipe_s_own_method_keeps_the_recipe_s_settings_of_it():
+    own, other = contenders(recipe_path("lock"), [], ["sge", "grpo"], [0])
+    assert (own.strategies.failure, own.actor.strategy_temperature) == (0.5, 1.5)
+    assert (other.method, other.actor.kind, other.trial.memory) == ("grpo", "plain", "none")

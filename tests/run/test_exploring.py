@@ -3,7 +3,7 @@
 import pytest
 from small import StopAfter, Stopped, fingerprint, small
 
-from mage.errors import MageError, RunError
+from mage.errors import MageError, RecipeError, RunError
 from mage.play.memories.strategies import FILE
 from mage.run.evaluate import evaluate
 from mage.run.folder import RunFolder
@@ -50,8 +50,7 @@ def test_stopped_and_resumed_equals_unbroken(run, tmp_path):
         train(folder.recipe, folder, progress=StopAfter(2))
     train(folder.recipe, RunFolder.open(folder.path), resume=True, progress=Silent())
     left, meant = fingerprint(folder.path), fingerprint(whole.path)
-    same = [file for file in meant if not file.endswith(".sqlite")]  # a database is not the same bytes
-    assert {file: left[file] for file in same} == {file: meant[file] for file in same}
+    assert left == meant
 
 
 def test_what_is_remembered_is_in_the_checkpoint(run):
@@ -95,3 +94,27 @@ def test_a_checkpoint_without_its_novelty_is_not_taken_up(tmp_path):
         (checkpoint / "novelty.safetensors").unlink()
     with pytest.raises(RunError):
         train(folder.recipe, RunFolder.open(folder.path), resume=True, progress=Silent())
+
+
+def test_what_a_memory_draws_cannot_be_enumerated(tmp_path):
+    folder = RunFolder.create(recipe("sge"), tmp_path / "run")
+    train(folder.recipe, folder, progress=Silent())
+    result = evaluate(folder.path, temperature=0.0, memory="strategies", trials=8)
+    assert (result.kind, result.why_not_exact) == ("sampled", "memory 'strategies' draws what it shows")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"trial": {"memory": "tips"}}, "would write tips and never show them"),
+        ({"recall": {"scope": "game", "path": "x.sqlite"}}, "has no store to keep there"),
+        ({"trial": {"memory": "strategies"}}, "it needs actor.kind = 'strategy'"),
+        ({"hybrid": {"off_policy": 0.5}}, "it should be 'tips'"),
+        ({"method": "empo2", "credit": {"advantage": "gae"}}, "it does not fit credit.advantage = 'gae'"),
+        ({"method": "empo2", "hybrid": {"on_policy": 0.6, "off_policy": 0.6}}, "their sum is at most 1"),
+        ({"method": "sge", "strategies": {"failure": 0.6, "success": 0.6}}, "their sum is at most 1"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(changes, words):
+    with pytest.raises(RecipeError, match=words):
+        small(**changes)

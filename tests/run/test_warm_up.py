@@ -59,7 +59,7 @@ def test_readers_of_strategies_see_what_scouts_tried():
     assert len(opened) > 50
     assert all("<strategy>" in text for text in texts)
     won = [trial.episodes[0].reward for trial, text in zip(trials, texts, strict=True) if " open ep1" in text]
-    assert sum(won) / len(won) > 0.75  # 0.95 at each of three dials
+    assert sum(won) / len(won) > 0.75  # 0.98 at each of three dials
 
 
 def test_readers_of_tips_are_helped_most_times_and_do_better_then():

@@ -70,11 +70,11 @@ class Scribe:
         """The context that is open."""
         return self.pages.tokens
 
-    def open(self, text: str) -> None:
-        """Begin a new context."""
+    def open(self, text: str, unaided: str | None = None) -> None:
+        """Begin a new context; `unaided` is its opening without what helps, where that differs."""
         self.pages.open(text)
         if self.unaided is not None:
-            self.unaided.open(text)
+            self.unaided.open(text if unaided is None else unaided)
 
     def seed(self) -> int:
         """The seed of the next response: its own for every turn of every member."""

@@ -99,14 +99,16 @@ async def play_trial(
         scribe.write_unaided()
     tips = advice.tips if advice and aided else None
     table = _Table(cast(TreeGame, game), cast(Opponent, opponent), task.seat, prompts, settings.reprompts, tips)
-    opening = prompts.system(
-        game.rules(task.seat), Series(task.episodes, opponent is not None, task.restart, memory.name)
-    )
+    series = Series(task.episodes, opponent is not None, task.restart, memory.name)
+    rules = game.rules(task.seat)
+    # who is shown no tips reads what an agent without a memory reads: as it will where it is measured
+    unaided = prompts.system(rules, series._replace(memory="none")) if advice else None
+    opening = unaided if unaided is not None and tips is None else prompts.system(rules, series)
     past: list[Past] = []
     stop = StopReason.COMPLETED
     for number in range(task.episodes):
         if number == 0 or memory.fresh:
-            scribe.open(opening)
+            scribe.open(opening, unaided)
         first = len(scribe.turns)
         opener = _Opener(prompts, session, past, number + 1, task.episodes)
         episode = await game.start(dice("deal", number))

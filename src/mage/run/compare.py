@@ -38,7 +38,8 @@ def contenders(path: Path, overrides: Sequence[str], methods: Sequence[str], see
     for method in methods:
         for seed in seeds:
             data = read_data(path)
-            change_method(data, method)
+            if method != data.get("method", "mage"):  # else the recipe's own settings of it stay
+                change_method(data, method)
             for text in overrides:
                 override(data, text)
             data["seed"] = seed

@@ -137,7 +137,7 @@ def evaluate(
     engine, iteration = (None, None) if actor == "random" else open_trained(path, folder)
     player = _actor(arena, engine, section)
     contest = Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks, grows=not filled)
-    why_not = _why_sampled(exact, section, actor, arena.memory if contest.grows else None)
+    why_not = _why_sampled(exact, section, actor, arena.memory if contest.grows else None, arena.memory.name)
     found: dict[tuple[str, int], Weighted] | None = None
     if why_not is None:
         try:
@@ -231,7 +231,9 @@ def fill_memory(arena: Arena, folder: RunFolder | None) -> bool:
     return checkpoint is not None
 
 
-def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName, grows: Memory | None) -> str | None:
+def _why_sampled(
+    exact: bool | None, section: EvalSection, actor: ActorName, grows: Memory | None, memory: str
+) -> str | None:
     """Why enumeration is out of the question from the start; None if it may be tried."""
     if exact is False or (exact is None and not section.exact):
         return "sampling was asked for"
@@ -239,6 +241,8 @@ def _why_sampled(exact: bool | None, section: EvalSection, actor: ActorName, gro
         return "the random actor draws its own actions"
     if grows:
         return f"memory {grows.name!r} grows from trial to trial"
+    if memory == "strategies":
+        return "memory 'strategies' draws what it shows"
     if section.temperature > 0:
         return f"the agent samples its answers (temperature {section.temperature:g}); exact play is greedy"
     return None

@@ -47,7 +47,10 @@ def _file_damage(folder: Path, name: str, size: int, digest: str) -> str | None:
     path = folder / name
     try:
         if path.stat().st_size != size:
-            return f"{name} was cut short ({path.stat().st_size} bytes of {size})"
+            size_now = path.stat().st_size
+            return (
+                f"{name} {'was cut short' if size_now < size else 'has grown'} ({size_now} bytes, {size} were written)"
+            )
         return None if sha256(path) == digest else f"{name} has other bytes than were written"
     except FileNotFoundError:
         return f"{name} is missing"

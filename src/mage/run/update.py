@@ -18,6 +18,8 @@ from mage.run.files import Row
 from mage.run.mode import PLAIN, Mode
 from mage.run.schedule import schedule
 
+SEEN = ("loss", "value_loss", "entropy", "kl", "clip_fraction", "ratio_mean", "grad_norm", "masked_share")
+
 
 async def update(
     engine: Engine, recipe: Recipe, collected: Collected, credit: Credit, index: int, mode: Mode = PLAIN
@@ -49,7 +51,7 @@ async def update(
     # off policy the gap to the sampler says how much the tips changed, not whether sampler and trainer agree
     gap = () if mode.off_policy else ("logprob_diff_mean", "logprob_diff_max")
     return (
-        means(steps, ("loss", "value_loss", "entropy", "kl", "clip_fraction", "grad_norm", "masked_share"))
+        means(steps, SEEN)
         | {name: steps[0][name] for name in gap}
         | credit.diagnostics
         | {"lr": now.lr, "entropy_coefficient": now.entropy, "kl_coefficient": now.kl_action}
