@@ -1,4 +1,4 @@
-"""Who finds a reward that random play does not: methods and their parts on recipes/lock.toml and lock_empo2.toml, same number of trials.
+"""Who finds a reward that random play does not: methods and their parts on a lock, with the same number of trials.
 
     python bench/exploration.py --seeds 0,1,2 --parallel 2
 

@@ -10,6 +10,7 @@ from mage import cli
 from mage.commands.compare import show_comparison
 from mage.commands.recipes import recipe_path
 from mage.errors import RecipeError, RunError
+from mage.recipe_file import read_recipe
 from mage.run.compare import compare, contenders, run_name
 from mage.run.compared import summarise
 from mage.run.folder import RunFolder, locked
@@ -36,10 +37,11 @@ def test_each_method_keeps_its_own_settings_and_all_share_the_rest():
     recipes = contenders(recipe_path("kuhn_history"), ["loop.groups=32"], methods, seeds)
     assert [(recipe.method, recipe.seed) for recipe in recipes] == [("mage", 3), ("mage", 1), ("grpo", 3), ("grpo", 1)]
     mage, _, grpo, _ = recipes
-    # kuhn_history says memory and baseline for itself: both methods have their own
-    assert (mage.trial.memory, mage.credit.returns) == ("reflection", "differential")
+    # what kuhn_history says of memory and baseline is of its own method: the other has its own
+    assert (mage.trial.memory, mage.credit.returns) == ("history", "differential")
     assert (grpo.trial.memory, grpo.credit.returns, grpo.credit.std) == ("none", "episode", True)
-    assert (mage.credit.baseline, grpo.credit.baseline) == (("group", "opponent"), ("group", "opponent", "episode"))
+    assert mage.credit == read_recipe(recipe_path("kuhn_history")).credit
+    assert grpo.credit.baseline == ("group", "opponent", "episode")
     for recipe in recipes:
         assert (recipe.optim.kl, recipe.loop.groups, recipe.population) == ("full", 32, mage.population)
 
@@ -207,7 +209,7 @@ def test_a_method_that_trains_nothing_has_one_run_where_it_is_exact(tmp_path, mo
 def test_stores_are_not_shared():
     recall = ["recall.scope=game", "recall.path=cases.sqlite"]
     with pytest.raises(RecipeError, match=r"recall\.path = 'cases\.sqlite': the runs of a comparison would share"):
-        contenders(recipe_path("kuhn"), recall, ["mage", "memento"], [0])
+        contenders(recipe_path("kuhn"), recall, ["memento", "a-mem"], [0])
 
 
 def test_references_have_folders_of_their_own():
