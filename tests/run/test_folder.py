@@ -200,7 +200,7 @@ def test_damaged_checkpoints_are_skipped_with_a_warning(folder, caplog):
     model = folder.checkpoints_path / "iteration_000020" / "weights.safetensors"
     model.write_text("weights")
     assert folder.latest_checkpoint().iteration == 10
-    assert "weights.safetensors was cut short (7 bytes of 10)" in caplog.text
+    assert "weights.safetensors was cut short (7 bytes, 10 were written)" in caplog.text
     model.write_text("weights 99")
     assert folder.latest_checkpoint().iteration == 10
     assert "other bytes than were written" in caplog.text

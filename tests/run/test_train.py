@@ -49,6 +49,7 @@ KEYS = {
     "entropy",
     "kl",
     "clip_fraction",
+    "ratio_mean",
     "grad_norm",
     "logprob_diff_mean",
     "logprob_diff_max",
