@@ -85,12 +85,10 @@ def main() -> None:
     """Run, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--variants", default=",,".join(VARIANTS), help="labels, two commas between them")
     parser.add_argument("--parallel", type=int, default=1, help="runs at a time (each uses the recipe's threads)")
     options = parser.parse_args()
     on = machine()
     seeds = [int(seed) for seed in options.seeds.split(",")]
-    labels = options.variants.split(",,")
     jobs = [
         Job(
             f"{label.replace(', ', '-').replace(' ', '-')}-seed{seed}",
@@ -98,8 +96,7 @@ def main() -> None:
             (*changes, f"seed={seed}"),
             (ALONE, TIPS) if recipe == "lock_empo2" else (ALONE,),
         )
-        for label in labels
-        for recipe, changes in (VARIANTS[label],)
+        for label, (recipe, changes) in VARIANTS.items()
         for seed in seeds
     ]
     results = run_all(jobs, FOLDER, options.parallel)
@@ -107,7 +104,7 @@ def main() -> None:
     rows = [
         row(label, results[size * place : size * (place + 1)])
         | {"recipe": VARIANTS[label][0], "changes": VARIANTS[label][1], "seeds": seeds}
-        for place, label in enumerate(labels)
+        for place, label in enumerate(VARIANTS)
     ]
     columns = ["variant", "success alone", "by seed", "with tips", "kept", "first success (iteration)", "minutes"]
     show(f"combination lock, mean of {size} seeds", columns, [cells(figures) for figures in rows])

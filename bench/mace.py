@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 
 from common import as_recorded, machine, show, write
 from mage.analysis.stats import interval, paired
+from mage.commands.peers import peer_cells
 from mage.commands.tables import span
 from mage.peers.play import SETTINGS, PeerRun, run_peers
 from mage.peers.regret import START, growth_exponent
@@ -42,23 +43,6 @@ def runs_of(setting: str, selector: str, seeds: int, rounds: int, trial: int | N
     name, alpha = ("linucb", 0.0) if plain else (selector, ALPHA)
     runs = [run_peers(setting, name, seed, rounds=rounds, trial_rounds=trial, alpha=alpha) for seed in range(seeds)]
     return [replace(asyncio.run(run), selector=selector) for run in runs]
-
-
-def short_row(row: PeerSummary) -> list[str]:
-    """A line of the table of 50 rounds."""
-    return [
-        row.setting,
-        row.selector,
-        f"{row.regret:.2f}",
-        span(row.regret_interval, 2),
-        f"{row.regret_trial:.2f}",
-        f"{row.regret_exploit:.2f}",
-        "" if row.difference is None else f"{row.difference:.2f}",
-        span(row.difference_interval, 2),
-        "" if row.share is None else f"{row.share:.2f}",
-        "" if row.share_trial is None else f"{row.share_trial:.2f}",
-        f"{row.score:.1%}",
-    ]
 
 
 def against_greedy(setting: str, runs: Sequence[PeerRun]) -> dict[str, Any]:
@@ -125,7 +109,11 @@ def main() -> None:
         long.append(growth(setting, "linucb, trial only", unending))
     columns = ["setting", "selector", "regret", "95%", "trial", "exploit", "− random", "95%"]
     columns += ["÷ random", "÷ trial", "right"]
-    show(f"Cumulative regret over {options.rounds} rounds, {options.seeds} seeds", columns, [*map(short_row, short)])
+    show(
+        f"Cumulative regret over {options.rounds} rounds, {options.seeds} seeds",
+        columns,
+        [[row.setting, *peer_cells(row)] for row in short],
+    )
     rows = [[gap["setting"], f"{gap['difference']:.2f}", span(gap["interval"], 2)] for gap in gaps]
     show("LinUCB minus greedy", ["setting", "difference", "95%"], rows)
     cells = [

@@ -153,16 +153,21 @@ def peers_table(rows: Sequence[PeerSummary]) -> Table:
     for column in COLUMNS:
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(
-            row.selector,
-            f"{row.regret:z.2f}",
-            span(row.regret_interval, 2),
-            f"{row.regret_trial:z.2f}",
-            f"{row.regret_exploit:z.2f}",
-            "" if row.difference is None else f"{row.difference:z.2f}",
-            span(row.difference_interval, 2),
-            "" if row.share is None else f"{row.share:.2f}",
-            "" if row.share_trial is None else f"{row.share_trial:.2f}",
-            f"{row.score:.1%}",
-        )
+        table.add_row(*peer_cells(row))
     return table
+
+
+def peer_cells(row: PeerSummary) -> list[str]:
+    """A row of the table."""
+    return [
+        row.selector,
+        f"{row.regret:z.2f}",
+        span(row.regret_interval, 2),
+        f"{row.regret_trial:z.2f}",
+        f"{row.regret_exploit:z.2f}",
+        "" if row.difference is None else f"{row.difference:z.2f}",
+        span(row.difference_interval, 2),
+        "" if row.share is None else f"{row.share:.2f}",
+        "" if row.share_trial is None else f"{row.share_trial:.2f}",
+        f"{row.score:.1%}",
+    ]
