@@ -25,6 +25,7 @@ from mage.recipe_values import (
     Section,
     Temperature,
 )
+from mage.references import is_reference
 
 __all__ = [
     "ActorSection",
@@ -162,19 +163,25 @@ class Recipe(Section):
             )
         if self.trial.memory == "strategies" and self.actor.kind != "strategy":
             raise ValueError("trial.memory = 'strategies' keeps strategies: it needs actor.kind = 'strategy'")
-        if self.hybrid.on_policy + self.hybrid.off_policy and self.trial.memory != "tips":
+        if self.hybrid.aids and self.trial.memory != "tips" and not is_reference(self.trial.memory):
             raise ValueError(
                 f"hybrid.on_policy and hybrid.off_policy show tips: trial.memory = {self.trial.memory!r} has none, "
-                "it should be 'tips'"
+                "it should be 'tips' or one of your own"
             )
-        if self.trial.memory == "tips" and not self.hybrid.on_policy + self.hybrid.off_policy:
+        if self.trial.memory == "tips" and not self.hybrid.aids:
             raise ValueError(
                 "trial.memory = 'tips' with hybrid.on_policy = hybrid.off_policy = 0 would write tips and never show "
                 "them: set one of them, or take method = 'empo2'"
             )
-        if self.recall.path and self.trial.memory not in ("a-mem", "memento", "tips") and ":" not in self.trial.memory:
+        stored = self.trial.memory in ("a-mem", "memento", "tips") or is_reference(self.trial.memory)
+        if self.recall.path and not stored:
             raise ValueError(
                 f"recall.path = {self.recall.path!r}: memory {self.trial.memory!r} has no store to keep there"
+            )
+        if self.recall.rank == "value" and (self.trial.memory != "memento" or self.recall.scope != "game"):
+            raise ValueError(
+                "recall.rank = 'value' learns from all trials what cases are worth: it needs trial.memory = 'memento' "
+                "and recall.scope = 'game'"
             )
         if self.credit.advantage == "gae" and self.hybrid.off_policy:
             raise ValueError(

@@ -67,6 +67,8 @@ class RecallSection(Section):
     """Entries kept; the oldest go first."""
     path: str | None = None
     """File (SQLite) that the memory begins with and is written to when the run has ended well; default: none."""
+    rank: Literal["likeness", "value"] = "likeness"
+    """Which cases are recalled (`memento`): those most alike, or those worth most by what is learned."""
     least: Annotated[float, Field(ge=-1, le=1)] = 0.5
     """Tips less alike than this (cosine) are not recalled (`tips`)."""
 

@@ -68,6 +68,8 @@ class Store:
         self._limit = limit
         self._made = {**(made or {}), "format": FORMAT}
         self._keys: dict[str, tuple[list[int], Vectors, Vectors]] = {}
+        self.version = 0
+        """Rises with every change."""
         self._base = sqlite3.connect(":memory:", isolation_level=None)
         self._base.executescript(SCHEMA)
 
@@ -87,12 +89,14 @@ class Store:
             (scope, entry.text, entry.score, key.astype("<f4").tobytes(), *_rest(entry)),
         )
         self._drop_oldest(scope)
+        self.version += 1
         return int(cursor.lastrowid or 0)
 
     def rewrite(self, entry: Entry, key: Vectors) -> None:
         """Replace the entry with `entry.id` and its key; one that was dropped stays dropped."""
         values = (entry.text, entry.score, key.astype("<f4").tobytes(), *_rest(entry), entry.id)
         self._base.execute("UPDATE entries SET text = ?, score = ?, key = ?, links = ?, more = ? WHERE id = ?", values)
+        self.version += 1
         self._keys.clear()
 
     def entries(self, scope: str) -> list[Entry]:
@@ -185,6 +189,7 @@ class Store:
         self._base.executemany(f"INSERT INTO entries ({ALL}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         for scope in {row[1] for row in rows}:
             self._drop_oldest(scope)
+        self.version += 1
         self._keys.clear()
 
     def _drop_oldest(self, scope: str) -> None:

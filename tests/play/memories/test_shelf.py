@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -289,3 +290,36 @@ def test_a_mem_models_say_the_strangest_things() -> None:
 )
 def test_the_first_object_of_an_answer(text: str, found: dict) -> None:
     assert parse_object(text) == found
+
+
+def test_the_parametric_memento_shows_the_cases_that_helped() -> None:
+    """Case "good" was shown before wins, the other, as alike to the state, before losses: it comes first then."""
+    memory = make_memory("memento", RecallSection(scope="game", rank="value", count=1, limit=50))
+    shelf = memory.shelf
+    first = memory.session(task(), 0, Scripted())
+    play(first, "K first", "bet", 1.0, "+1 good")
+    play(first, "K first", "pass", 1.0, "+1 bad")
+    memory.settle({(0, 0)})
+    assert "bad" in head(memory.session(task(), 0, Scripted()), "K first")  # the newest, as nothing is known yet
+    good, bad = shelf.all()
+    for member, (case, reward) in enumerate([(good, 1.0), (bad, -1.0)] * 3):
+        session = memory.session(task(), member, Scripted())
+        head(session, "K first")
+        session.shown = [case]
+        play(session, "K first", "bet", reward, f"end {member}")
+    memory.settle({(0, member) for member in range(6)})
+    assert "good" in head(memory.session(task(), 0, Scripted()), "K first")
+    assert shelf.all()[-1].more["shown"] == [["K first", bad.text, True]]
+
+
+def test_the_parametric_memento_is_the_same_from_a_file(tmp_path: Path) -> None:
+    recall = RecallSection(scope="game", rank="value", count=2)
+    memory, other = make_memory("memento", recall), make_memory("memento", recall)
+    for member in range(4):
+        play(memory.session(task(), member, Scripted()), "K first", "bet", (-1.0) ** member, f"end {member}")
+        memory.settle({(0, member)})
+    memory.save(tmp_path)
+    other.load(tmp_path)
+    assert head(other.session(task(), 0, Scripted()), "K first") == head(
+        memory.session(task(), 0, Scripted()), "K first"
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from mage.errors import GameError, unknown
 from mage.play.memories.amem import Notes
-from mage.play.memories.memento import Cases
+from mage.play.memories.memento import CaseJudge, Cases
 from mage.play.memories.own import OwnMemory
 from mage.play.memories.reflexion import Reflexion
 from mage.play.memories.shelf import Corner, Shelf, ShelfMemory
@@ -56,7 +57,10 @@ def make_memory(name: str, recall: RecallSection | None = None, strategies: Stra
     if is_reference(name):
         return _own(name, recall)
     if name in SHELVED:
-        return ShelfMemory(name, Shelf.of(name, recall), SHELVED[name])
+        shelf, opened = Shelf.of(name, recall), SHELVED[name]
+        if name == "memento" and recall.rank == "value":
+            opened = partial(Cases, judge=CaseJudge(shelf))
+        return ShelfMemory(name, shelf, opened)
     if name == "strategies":
         return Strategies(strategies or StrategiesSection(), lasting=recall.scope == "game")
     raise GameError(unknown("memory", name, memory_names()))

@@ -65,6 +65,16 @@ class Shelf:
         self.found.clear()
         self.keys.clear()
 
+    def key(self, text: str) -> Vectors:
+        """The embedding of a text: [d]."""
+        if text not in self.keys:
+            self.keys[text] = self.embedder.embed([text])[0]
+        return self.keys[text]
+
+    def all(self) -> list[Entry]:
+        """What is settled, oldest first."""
+        return self.store.entries(ALL)
+
     def save(self, folder: Path) -> None:
         """Write the store, if it outlives trials."""
         if self.lasting:
@@ -94,14 +104,14 @@ class Corner:
 
     def near(self, text: str, count: int | None = None) -> list[Found]:
         """The entries most like `text`, best first; the newer of two alike."""
-        key, count = self._key(text), self.shelf.recall.count if count is None else count
+        key, count = self.shelf.key(text), self.shelf.recall.count if count is None else count
         shared = self.shelf.store.nearest(ALL, key, count + len(self.left))
         found = self._with_own(shared, key, -1.0)
         return sorted(found, key=lambda each: (-each.cosine, *_age(each.entry)))[:count]
 
     def best(self, text: str) -> list[Entry]:
         """The entries of the best score among those alike to `text`, the most alike of equal ones first."""
-        shelf, key = self.shelf, self._key(text)
+        shelf, key = self.shelf, self.shelf.key(text)
         count, least = shelf.recall.count, shelf.recall.least
         asked = (text, count + len(self.left))
         if asked not in shelf.found:
@@ -123,7 +133,7 @@ class Corner:
         if same and not anew:
             return
         self.count += 1
-        self.left[-self.count] = Left(replace(entry, id=-self.count), self._key(text), anew)
+        self.left[-self.count] = Left(replace(entry, id=-self.count), self.shelf.key(text), anew)
         for number in same or sorted(new, reverse=True)[: max(0, len(new) + 1 - self.shelf.recall.limit)]:
             del self.left[number]
 
@@ -131,7 +141,7 @@ class Corner:
         """Change what an entry says, and its key to that of `text`; one that is dropped meanwhile stays dropped."""
         before = self.left.get(entry.id)
         if before or entry.id > 0:
-            self.left[entry.id] = Left(entry, self._key(text), before is not None and before.anew)
+            self.left[entry.id] = Left(entry, self.shelf.key(text), before is not None and before.anew)
 
     def settle(self) -> None:
         """Take up in the store what was left, links to it included."""
@@ -143,12 +153,6 @@ class Corner:
                 self.shelf.store.rewrite(entry, left.key)
             else:
                 numbers[number] = self.shelf.store.add(ALL, entry, left.key, anew=left.anew)
-
-    def _key(self, text: str) -> Vectors:
-        keys = self.shelf.keys
-        if text not in keys:
-            keys[text] = self.shelf.embedder.embed([text])[0]
-        return keys[text]
 
     def _with_own(self, shared: Sequence[Found], key: Vectors, least: float) -> list[Found]:
         """What the store has found, with what the trial has left in place of what it has rewritten or said again."""
