@@ -94,6 +94,11 @@ class HybridSection(Section):
     mask_below: Annotated[float, Field(ge=0, lt=1)] = 1e-3
     mask_log: Annotated[float, Field(le=0)] = -5.0
 
+    @property
+    def aids(self) -> bool:
+        """Whether tips are ever shown."""
+        return self.on_policy + self.off_policy > 0
+
     @model_validator(mode="after")
     def _shares(self) -> HybridSection:
         if self.on_policy + self.off_policy > 1:

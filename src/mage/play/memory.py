@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from mage.play.records import EpisodeRecord, Task, Turn
 from mage.play.templates import Prompts, Tip
@@ -42,6 +42,7 @@ class Session(Protocol):
         ...
 
 
+@runtime_checkable
 class Adviser(Session, Protocol):
     """A session that helps at every turn and learns from every episode (EMPO²'s tips): two methods it has besides."""
 
@@ -52,11 +53,6 @@ class Adviser(Session, Protocol):
     def farewell(self, number: int, episodes: int, record: EpisodeRecord, prompts: Prompts) -> str | None:
         """What asks for a remark after the trial's last episode; None asks for none."""
         ...
-
-
-def adviser(session: Session) -> Adviser | None:
-    """The session, if it is an adviser."""
-    return cast(Adviser, session) if hasattr(session, "tips") else None
 
 
 @runtime_checkable

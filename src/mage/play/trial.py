@@ -11,7 +11,7 @@ from mage.chance import Dice, SeededDice, derive
 from mage.errors import GameError
 from mage.play.actors import Actor, Facts, match_action
 from mage.play.game import Episode, Game, Opponent, State, TreeGame
-from mage.play.memory import GivenRemark, Memory, Past, Session, adviser
+from mage.play.memory import Adviser, GivenRemark, Memory, Past, Session
 from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial, Turn
 from mage.play.scribe import Scribe
 from mage.play.soundness import is_number
@@ -94,7 +94,7 @@ async def play_trial(
     dice = dice or task_dice(task)
     scribe = Scribe(task, member, actor)
     session = memory.session(task, member, scribe.say)
-    advice = adviser(session)
+    advice = session if isinstance(session, Adviser) else None
     if advice and aided:
         scribe.write_unaided()
     tips = advice.tips if advice and aided else None

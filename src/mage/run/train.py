@@ -197,7 +197,7 @@ class _Run:
         values = await self._values(collected) if self.recipe.credit.advantage == "gae" else None
         credit = self._credit(collected, values)
         metrics |= await update(self.engine, self.recipe, collected, credit, index, mode)
-        if self.recipe.trial.memory == "tips":
+        if self.recipe.hybrid.aids:
             metrics |= {"aided": float(mode.aided), "off_policy": float(mode.off_policy)}
         ended = time.perf_counter()
         timings = {

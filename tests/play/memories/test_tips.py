@@ -7,7 +7,7 @@ import asyncio
 from mage.play.memories import make_memory
 from mage.play.memories.shelf import ShelfMemory
 from mage.play.memories.tips import chat
-from mage.play.memory import Past, adviser
+from mage.play.memory import Adviser, Past
 from mage.play.records import EpisodeRecord, Task, Turn
 from mage.play.templates import Tip, make_prompts
 from mage.recipe import RecallSection
@@ -80,9 +80,9 @@ def test_a_tip_that_is_confirmed_stays_longer_than_one_that_is_not() -> None:
 
 
 def test_a_tip_is_asked_for_after_every_episode_the_last_included() -> None:
-    session = adviser(memory().session(task(), 0, None))
+    session = memory().session(task(), 0, None)
+    assert isinstance(session, Adviser)
     record = EpisodeRecord(0.0, "lost", "You fell.", False, 1)
-    assert session is not None
     for asked in (session.ask(1, 2, record, NATURAL), session.farewell(2, 2, record, NATURAL)):
         assert "fewer than 100 words" in asked
         assert "You fell." in asked
