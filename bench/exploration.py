@@ -34,8 +34,10 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("strategies.failure=0", "strategies.success=0", "actor.strategy_temperature=1", "loop.temperature=1"),
     ),
     "sge": ("lock", ()),
-    "empo2, no off-policy updates": ("lock_empo2", ("hybrid.on_policy=0.25", "hybrid.off_policy=0")),
     "empo2": ("lock_empo2", ()),
+    "empo2, no off-policy updates": ("lock_empo2", ("hybrid.on_policy=0.25", "hybrid.off_policy=0")),
+    "empo2, always with tips": ("lock_empo2", ("hybrid.on_policy=0.333", "hybrid.off_policy=0.667")),
+    "empo2, always with tips, no off-policy updates": ("lock_empo2", ("hybrid.on_policy=1", "hybrid.off_policy=0")),
 }
 """By label the recipe and what is changed of it; all have the same lock and the same number of trials."""
 

@@ -31,24 +31,24 @@ def test_without_advice_all_actions_are_alike():
 
 
 def test_it_heeds_what_it_reads_nearly_always():
-    right = said("tip 2 c dial 2")["<action>c</action>"] / 2000
+    right = said("tip 2c dial 2")["<action>c</action>"] / 2000
     assert abs(right - (HEED + (1 - HEED) / 4)) < 0.02
-    wrong = said("tip jam 2 c tip jam 2 a dial 2")
+    wrong = said("tip -2c tip -2a dial 2")
     assert wrong["<action>c</action>"] + wrong["<action>a</action>"] < 2000 * (1 - HEED)
 
 
 def test_it_reads_only_its_last_message_as_the_state():
-    assert said("dial 1 > <action>a</action> tip 2 b tip 1 d dial 2")["<action>b</action>"] > 1800
+    assert said("dial 1 > <action>a</action> tip 2b tip 1d dial 2")["<action>b</action>"] > 1800
 
 
 def test_a_strategy_leads_to_the_action():
     for answer in said("dial 3", strategic=True, draws=50):
         letter = answer[-10]
-        assert answer == f"<strategy>3 {letter}</strategy><action>{letter}</action>"
+        assert answer == f"<strategy>3{letter}</strategy><action>{letter}</action>"
 
 
 def test_a_scout_knows_besides():
-    assert said("dial 2", known=["1 a", "2 d"])["<action>d</action>"] > 1800
+    assert said("dial 2", known=["1a", "2d"])["<action>d</action>"] > 1800
     assert said("dial 2")["<action>d</action>"] < 700
 
 
@@ -60,13 +60,6 @@ def test_other_games_have_no_advice_and_their_strategies_are_actions():
 
 def test_a_remark_is_a_true_fact_or_nothing():
     player = Novice(LOCK, CharacterRenderer(), text, strategic=False)
-    remarks = {asyncio.run(player.reflect([], lambda: ("1 a", "2 -b"), seed)).said for seed in range(40)}
-    assert remarks == {"1 a", "2 -b"}
+    remarks = {asyncio.run(player.reflect([], lambda: ("1a", "-2b"), seed)).said for seed in range(40)}
+    assert remarks == {"1a", "-2b"}
     assert asyncio.run(player.reflect([], tuple, 0)).said == ""
-
-
-def test_a_scout_passes_on_a_rumour_now_and_then():
-    player = Novice(LOCK, CharacterRenderer(), text, strategic=False).knowing((), ["1 d", "2 d"])
-    remarks = Counter(asyncio.run(player.reflect([], lambda: ("jam 1 a",), seed)).said for seed in range(2000))
-    assert set(remarks) == {"jam 1 a", "1 d", "2 d"}
-    assert abs(remarks["jam 1 a"] / 2000 - 0.95) < 0.02

@@ -1,6 +1,8 @@
 """What a tiny base is warmed up on: not the secret, nobody it will meet, and advice that is true."""
 
 import asyncio
+import re
+from collections import Counter
 
 import pytest
 from small import small
@@ -54,19 +56,37 @@ def test_readers_of_strategies_see_what_scouts_tried():
     trials, texts = played(lock("sge"))
     assert len(trials) == WORLDS * READERS
     shown = [text for text in texts if text.startswith("<bos> tried")]
-    assert abs(len(shown) / len(texts) - 0.9) < 0.06
+    assert abs(len(shown) / len(texts) - 0.9) < 0.09
     opened = [text for text in shown if " open ep1" in text]
-    assert len(opened) > 50
+    assert len(opened) > 20
     assert all("<strategy>" in text for text in texts)
     won = [trial.episodes[0].reward for trial, text in zip(trials, texts, strict=True) if " open ep1" in text]
     assert sum(won) / len(won) > 0.75  # 0.98 at each of three dials
 
 
-def test_readers_of_tips_are_helped_most_times_and_do_better_then():
+def test_most_readers_of_tips_are_helped_and_they_do_as_they_read():
     trials, texts = played(lock("empo2"))
     helped = [trial for trial in trials if trial.unaided is not None]
     assert len(helped) == len(trials) * 3 / 4
-    alone = [trial for trial in trials if trial.unaided is None]
-    assert mean_turns(helped) > 1.5 * mean_turns(alone)
-    assert sum("tip 1 " in text for text in texts) > 0.6 * len(helped)
     assert all("<remark>" in text for text in texts)
+    acts = [turn for trial in helped for turn in trial.turns if turn.phase == "act"]
+    seen = [(turn.said, re.findall(rf"tip -{turn.anchor[-1]}(.)", turn.observation)) for turn in acts]
+    warned = [said not in wrong for said, wrong in seen if wrong]
+    assert len(warned) > 0.5 * len(helped)
+    assert sum(warned) / len(warned) > 0.95
+
+
+def test_some_readers_come_as_far_as_the_last_dial_without_being_helped():
+    trials, _ = played(lock("empo2"))
+    alone = [trial.episodes[0].turns for trial in trials if trial.unaided is None]
+    assert sum(turns == 3 for turns in alone) > len(alone) / 4  # 1/16 by chance
+
+
+def test_what_readers_know_and_do_not_read_is_uniform():
+    counts = Counter(
+        trial.turns[0].said for step in range(12) for trial in played(lock("empo2"), step)[0] if trial.unaided is None
+    )
+    assert len(counts) == 4
+    total = sum(counts.values())
+    for count in counts.values():
+        assert abs(count / total - 1 / 4) < 0.11  # three trials of a world may share its letter

@@ -35,13 +35,12 @@ class Novice:
         self._primer = game if isinstance(game, Primer) else None
         self._decode, self._strategic = decode, strategic
         self._known: tuple[str, ...] = ()
-        self._rumours: tuple[str, ...] = ()
         self._say = lru_cache(maxsize=4096)(spoken(renderer.encode))
 
-    def knowing(self, facts: Sequence[str], rumours: Sequence[str] = ()) -> Novice:
-        """The same player, who knows some facts besides what it reads, and now and then reports one of the rumours."""
+    def knowing(self, facts: Sequence[str]) -> Novice:
+        """The same player, who knows some facts besides what it reads."""
         other = copy(self)
-        other._known, other._rumours = tuple(facts), tuple(rumours)
+        other._known = tuple(facts)
         return other
 
     def fits(self, length: int, phase: Phase) -> bool:
@@ -61,10 +60,8 @@ class Novice:
         return self._say("action", action, primer.intention(view, action) if primer else action)
 
     async def reflect(self, context: Sequence[int], facts: Facts, seed: int) -> Response:
-        """A true fact, or nothing; a rumour in one of twenty remarks, if it knows any."""
-        told, draw = facts(), scramble(seed)
-        if self._rumours and draw % 20 == 0:
-            told, seed = self._rumours, draw
+        """A true fact, or nothing."""
+        told = facts()
         return self._say("remark", told[scramble(seed) % len(told)] if told else "")
 
     async def say(self, question: str, most: int, seed: int) -> str:

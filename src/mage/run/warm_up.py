@@ -2,7 +2,7 @@
 
 Plain games are played at random. Where the recipe's agent will read advice that grows from trial to trial (tips,
 strategies), reading is taught besides, in worlds of the game whose secret is dealt anew: scouts who know parts of it
-fill the memory, and are not learned from; then novices who know nothing but what they read play on.
+fill the memory, and are not learned from; then novices play on, who do what they read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from mage.chance import derive
+from mage.chance import derive, scramble
 from mage.engine.base import Renderer
 from mage.errors import MageError
 from mage.play.actors import Actor, RandomActor
@@ -29,7 +29,7 @@ from mage.run.arena import Arena, make_arena
 
 GROUPS = 128
 """Trials of random play in a step."""
-WORLDS, SCOUTS, READERS = 16, 48, 16
+WORLDS, SCOUTS, READERS = 12, 48, 12
 """Where reading is taught: secrets dealt in a step, and players of each kind for every one of them."""
 GROWING = ("strategies", "tips")
 """Memories that the novice learns to read."""
@@ -67,24 +67,25 @@ class WarmUp:
     async def _worlds(self, step: int) -> tuple[Trial, ...]:
         """The readers' trials in all worlds of a step."""
         tasks = self._tasks(step, WORLDS)
-        played = [self._world(task, other) for task, other in zip(tasks, tasks[1:] + tasks[:1], strict=True)]
-        return tuple(chain.from_iterable(await asyncio.gather(*played)))
+        return tuple(chain.from_iterable(await asyncio.gather(*map(self._world, tasks))))
 
-    async def _world(self, task: Task, other: Task) -> tuple[Trial, ...]:
-        """Scouts fill the world's memory, each knowing more of the secret than the one before; readers read it.
+    async def _world(self, task: Task) -> tuple[Trial, ...]:
+        """Scouts fill the world's memory, knowing the beginning of the secret up to a part that is drawn for the world;
+        readers read it.
 
-        Some of what scouts report is true in the `other` world only: readers must weigh what they read, since what a
-        model writes later will not always be true either.
+        Readers know parts of the secret too, or they would seldom come as far as to read what is told of its end. What
+        they know and do not read is uniform over what they could do, so that nothing false is learned from it.
         """
         recipe = self.arena.recipe
         arena = replace(self.arena, memory=make_memory(recipe.trial.memory, recipe.recall, recipe.strategies))
         scouts: list[Actor] = [self.actor]
+        readers = scouts
         if isinstance(self.actor, Novice) and (secret := await self._secret(task)):
-            rumours = await self._secret(other)
-            scouts = [self.actor.knowing(secret[:known], rumours) for known in range(len(secret) + 1)]
+            readers = [self.actor.knowing(secret[:known]) for known in range(len(secret) + 1)]
+            scouts = readers[: 1 + scramble(task.seed) % len(readers)]
         played = await self._played(arena, task, scouts, range(SCOUTS))
         arena.memory.settle({(task.group, trial.member) for trial in played})
-        return await self._played(arena, task, [self.actor], range(SCOUTS, SCOUTS + READERS))
+        return await self._played(arena, task, readers, range(SCOUTS, SCOUTS + READERS))
 
     async def _secret(self, task: Task) -> tuple[str, ...]:
         """What there is to know of a world."""
@@ -94,7 +95,8 @@ class WarmUp:
     async def _played(self, arena: Arena, task: Task, actors: Sequence[Actor], members: range) -> tuple[Trial, ...]:
         async def play(task: Task, index: int) -> Trial:
             member = members[index]
-            return await arena.play(task, member, actors[index % len(actors)], aided=member % 4 != 0)
+            actor = actors[scramble(task.seed + member) % len(actors)]
+            return await arena.play(task, member, actor, aided=member % 4 != 0)
 
         return _whole(await collect([task], len(members), play), arena)
 

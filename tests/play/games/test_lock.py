@@ -46,11 +46,12 @@ def test_by_hand():
     episode = opened(game, [code[0]])
     assert (episode.seat, episode.observe(0), episode.legal()) == (0, "dial 2", ("a", "b", "c", "d"))
     jammed = opened(game, [code[0], wrong])
-    assert (jammed.seat, jammed.legal(), jammed.returns(), jammed.outcome(0)) == (None, (), (0.0,), f"jam 2 {wrong}")
-    assert game.facts(jammed, 0) == (f"1 {code[0]}", f"2 -{wrong}")
+    assert (jammed.seat, jammed.legal(), jammed.returns(), jammed.outcome(0)) == (None, (), (0.0,), f"jam -2{wrong}")
+    assert game.facts(jammed, 0) == (f"-2{wrong}",)
     open_ = opened(game, code)
     assert (open_.seat, open_.returns(), open_.outcome(0)) == (None, (1.0,), "open")
-    assert game.facts(open_, 0) == tuple(f"{dial} {letter}" for dial, letter in enumerate(code, start=1))
+    assert game.facts(open_, 0) == (f"3{code[2]}",)
+    assert game.facts(opened(game, []), 0) == ()
     assert (game.rules(0), game.seats, game.has_chance, game.name) == (
         "",
         1,
@@ -119,7 +120,7 @@ def test_locks_of_all_sizes(depth, symbols, dealt, seed, dice):
     for episode in (opened(game, code, dice), jammed, opened(game, code[:place], dice)):
         texts = [*game.facts(episode, 0), episode.observe(0) if episode.seat == 0 else episode.outcome(0)]
         assert {word for text in texts for word in text.split()} <= words
-    assert len(game.vocabulary()) == len(words) == 4 + depth + 2 * symbols
+    assert len(game.vocabulary()) == len(words) == 4 + depth + symbols + 2 * depth * symbols
 
 
 @given(st.integers(1, 4), st.integers(2, 3), st.booleans())
@@ -223,18 +224,18 @@ LETTERS = tuple("abcd")
     ("view", "heard", "remain"),
     [
         ("dial 3", [], "abcd"),
-        ("dial 3", ["tip 3 -c tip 2 a"], "abd"),
-        ("dial 2", ["tip 3 -c tip 2 a"], "a"),
-        ("dial 1", ["tip 3 -c tip 2 a"], "abcd"),
-        ("dial 1", ["tried 1 a 2 b 3 c jam 3 c ep1 dial 1"], "a"),
-        ("dial 2", ["tried 1 a 2 b 3 c jam 3 c ep1 dial 1"], "b"),
-        ("dial 3", ["tried 1 a 2 b 3 c jam 3 c ep1 dial 1"], "abd"),
-        ("dial 3", ["3 c", "jam 3 c"], "abd"),  # in whichever text
-        ("dial 3", ["jam 3 c", "3 d"], "d"),
-        ("dial 3", ["3 d 3 a"], "ad"),  # who contradict one another leave both
-        ("dial 3", ["jam 3 a jam 3 b", "jam 3 c jam 3 d"], "abcd"),
-        ("dial 1", ["jam 11 c 12 a"], "abcd"),  # numbers are whole words
-        ("dial 3", ["3 z 3", "dial 3"], "abcd"),
+        ("dial 3", ["tip -3c tip 2a"], "abd"),
+        ("dial 2", ["tip -3c tip 2a"], "a"),
+        ("dial 1", ["tip -3c tip 2a"], "abcd"),
+        ("dial 1", ["tried 1a 2b 3c jam -3c ep1 dial 1"], "a"),
+        ("dial 2", ["tried 1a 2b 3c jam -3c ep1 dial 1"], "b"),
+        ("dial 3", ["tried 1a 2b 3c jam -3c ep1 dial 1"], "abd"),
+        ("dial 3", ["3c", "jam -3c"], "abd"),  # in whichever text
+        ("dial 3", ["jam -3c", "3d"], "d"),
+        ("dial 3", ["3d 3a"], "ad"),  # who contradict one another leave both
+        ("dial 3", ["-3a -3b", "-3c -3d"], "abcd"),
+        ("dial 1", ["jam -11c 12a"], "abcd"),  # pairs are whole words
+        ("dial 3", ["3z 3 c -3", "dial 3"], "abcd"),
     ],
 )
 def test_what_is_heeded(view, heard, remain):
@@ -244,12 +245,12 @@ def test_what_is_heeded(view, heard, remain):
 
 def test_sentences_are_not_heeded():
     game = CombinationLock(3, 4, dealt=False, dialect="natural")
-    assert game.heeded("You are at dial 3 of 3.", LETTERS, ["jam 3 c", "3 d"]) == LETTERS
+    assert game.heeded("You are at dial 3 of 3.", LETTERS, ["jam -3c", "3d"]) == LETTERS
 
 
 def test_intentions_lead_to_the_action():
     game = make_game("combination_lock:depth=4")
-    assert game.intention("dial 3", "c") == "3 c"
+    assert game.intention("dial 3", "c") == "3c"
     assert game.heeded("dial 3", game.letters, [game.intention("dial 3", "c")]) == ("c",)
     natural = make_game("combination_lock:depth=4", "natural")
     assert natural.intention("You are at dial 3 of 4.", "c") == "At dial 3 set the letter c."

@@ -22,7 +22,7 @@ def task(group: int = 0, seed: int = 0) -> Task:
     return Task(group, 0, "", 1, "replay", seed)
 
 
-def played(*strategies: str | None, reward: float = 0.0, outcome: str = "jam 2 c") -> Past:
+def played(*strategies: str | None, reward: float = 0.0, outcome: str = "jam -2c") -> Past:
     turns = [
         Turn("act", 0, 0, 0, 1, (0.0,), "", f"<strategy>{s}</strategy><action>a</action>" if s else "a", "a", "", True)
         for s in strategies
@@ -41,13 +41,13 @@ def head(memory: Strategies, seed: int, prompts: object = COMPACT) -> str:
 def test_failures_and_successes_go_to_queues_of_their_own_and_the_oldest_leave() -> None:
     memory = Strategies(StrategiesSection(size=2, failure=1.0, success=0.0))
     for number in range(3):
-        leave(memory, played(f"1 {'abc'[number]}", outcome=f"jam 1 {'abc'[number]}"), group=number)
-    leave(memory, played("1 d", "2 e", reward=1.0, outcome="open"), group=3)
+        leave(memory, played(f"1{'abc'[number]}", outcome=f"jam -1{'abc'[number]}"), group=number)
+    leave(memory, played("1d", "2e", reward=1.0, outcome="open"), group=3)
     assert not memory.buffers.failures  # nothing is taken up before the trials under way are settled
     memory.settle(memory.pending)
-    assert [tried.strategies for tried in memory.buffers.failures] == [("1 b",), ("1 c",)]
-    assert [tried.strategies for tried in memory.buffers.successes] == [("1 d", "2 e")]
-    assert head(memory, 0) in {"tried 1 b jam 1 b", "tried 1 c jam 1 c"}
+    assert [tried.strategies for tried in memory.buffers.failures] == [("1b",), ("1c",)]
+    assert [tried.strategies for tried in memory.buffers.successes] == [("1d", "2e")]
+    assert head(memory, 0) in {"tried 1b jam -1b", "tried 1c jam -1c"}
 
 
 def test_what_is_left_is_taken_up_in_the_order_of_tasks_and_a_failed_try_is_forgotten() -> None:
@@ -91,8 +91,8 @@ def test_natural_prompts_ask_for_a_critique_with_the_feedback_or_for_inspiration
 def test_buffers_of_a_trial_end_with_it() -> None:
     memory = make_memory("strategies", RecallSection(scope="trial"), StrategiesSection(failure=1.0, success=0.0))
     session = memory.session(task(), 0, None)
-    asyncio.run(session.ended(played("1 a")))
-    assert asyncio.run(session.head((), "dial 1", COMPACT)) == "tried 1 a jam 2 c"
+    asyncio.run(session.ended(played("1a")))
+    assert asyncio.run(session.head((), "dial 1", COMPACT)) == "tried 1a jam -2c"
     memory.settle(memory.pending)
     assert asyncio.run(memory.session(task(), 1, None).head((), "dial 1", COMPACT)) == ""
 

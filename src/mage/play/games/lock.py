@@ -6,6 +6,7 @@ symbols^-depth. It is made for measuring exploration, and has a `Primer` for bas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
@@ -18,6 +19,8 @@ from mage.play.games.lock_words import WORDINGS, LockWords
 from mage.play.specs import Parameter, Value, spell
 
 NAME = "combination_lock"
+PAIR = re.compile(r"(?<!\S)(-?)(\d+)([a-z])(?!\S)")
+"""A letter at a dial, and whether it is called wrong."""
 DIALS = 20
 """Most dials of a lock."""
 LARGEST_SEED = 2**31 - 1
@@ -114,24 +117,20 @@ class CombinationLock:
 
     def vocabulary(self) -> tuple[str, ...]:
         """Every word of the compact dialect."""
-        numbers = map(str, range(1, self.depth + 1))
-        return ("dial", *numbers, *self.letters, *(f"-{letter}" for letter in self.letters), "jam", "open", "forfeit")
+        numbers = [str(number) for number in range(1, self.depth + 1)]
+        pairs = [f"{number}{letter}" for number in numbers for letter in self.letters]
+        return ("dial", *numbers, *self.letters, *pairs, *(f"-{pair}" for pair in pairs), "jam", "open", "forfeit")
 
     async def start(self, dice: Dice) -> LockEpisode:
         """A new episode; a code that is dealt comes from `dice`."""
         return LockEpisode(self, dice)
 
     def facts(self, episode: Episode, seat: int) -> tuple[str, ...]:
-        """Each dial passed with its letter ("1 a"), then the one that jammed with a word for not that letter ("3 -c").
-
-        A tiny model copies what follows a number; so the word that follows says at once whether the letter is right.
-        """
+        """What the last letter has shown: it is wrong at its dial ("-3c"), or right ("8c")."""
         assert isinstance(episode, LockEpisode)
         state = episode.state
-        told = [f"{dial} {self.letters[letter]}" for dial, letter in enumerate(state.tried, start=1)]
-        if state.jammed:
-            told[-1] = told[-1].replace(" ", " -")
-        return tuple(told)
+        told = self._pairs_of(state.tried)[-1:]
+        return tuple(f"-{pair}" for pair in told) if state.jammed else told
 
     def root(self) -> LockState:
         """The initial state."""
@@ -156,25 +155,25 @@ class CombinationLock:
         return _spelled(self.depth, self.symbols, dealt=True)
 
     def revealed(self, episode: Episode) -> tuple[str, ...]:
-        """The right letter of each dial: "1 a"."""
+        """The right letter of each dial: "1a"."""
         assert isinstance(episode, LockEpisode)
-        return tuple(f"{dial} {self.letters[letter]}" for dial, letter in enumerate(episode.state.code, start=1))
+        return self._pairs_of(episode.state.code)
 
     def intention(self, view: str, action: str) -> str:
-        """Dial and letter: "3 c" where "dial 3" is seen."""
+        """Dial and letter: "3c" where "dial 3" is seen."""
         return self.words.intention(self.words.dial(view), action)
 
     def heeded(self, view: str, legal: tuple[str, ...], heard: Sequence[str]) -> tuple[str, ...]:
         """Letters that `heard` says are right for the dial of `view`; else those not known wrong; else all.
 
-        A pair such as "3 c" is taken as right, unless it is known wrong: from "3 -c", or from "jam" right before it,
-        anywhere. Sentences of the natural dialect are not understood: all letters remain.
+        A pair such as "3c" is taken as right, unless "-3c" is said anywhere. Sentences of the natural dialect are not
+        understood: all letters remain.
         """
         if self.dialect != "compact":
             return legal
         dial = str(self.words.dial(view))
-        said, jammed = _pairs(heard)
-        wrong = {letter for number, letter in jammed if number == dial}
+        said, called_wrong = _pairs(heard)
+        wrong = {letter for number, letter in called_wrong if number == dial}
         right = {letter for number, letter in said if number == dial} - wrong
         return (
             tuple(letter for letter in legal if letter in right)
@@ -182,18 +181,18 @@ class CombinationLock:
             or legal
         )
 
+    def _pairs_of(self, letters: Sequence[int]) -> tuple[str, ...]:
+        return tuple(f"{dial}{self.letters[letter]}" for dial, letter in enumerate(letters, start=1))
+
 
 def _pairs(texts: Iterable[str]) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """Pairs of a number and a letter: those said to be right, and those that are said to have jammed."""
+    """(number, letter) of what is said: those not called wrong ("3c"), and those called wrong ("-3c")."""
     said: set[tuple[str, str]] = set()
-    jammed: set[tuple[str, str]] = set()
+    wrong: set[tuple[str, str]] = set()
     for text in texts:
-        words = text.split()
-        for before, number, word in zip(["", *words], words, words[1:], strict=False):
-            if number.isdecimal():
-                wrong = before == "jam" or word.startswith("-")
-                (jammed if wrong else said).add((number, word.removeprefix("-")))
-    return said, jammed
+        for sign, number, letter in PAIR.findall(text):
+            (wrong if sign else said).add((number, letter))
+    return said, wrong
 
 
 def _spelled(depth: int, symbols: int, *, dealt: bool, seed: int = 0) -> str:

@@ -34,7 +34,7 @@ class LockWords(Protocol):
 
 
 class CompactLock:
-    """The compact dialect: `dial 3`, `jam 3 c`, `open`."""
+    """The compact dialect: `dial 3`, `jam -3c`, `open`; a letter at a dial is one word, and so is its being wrong."""
 
     def __init__(self, depth: int, letters: Sequence[str], dealt: bool) -> None:
         self.rules, self.open, self.forfeit = "", "open", "forfeit"
@@ -48,12 +48,12 @@ class CompactLock:
         return int(view.split()[-1])
 
     def jam(self, dial: int, letter: str) -> str:
-        """`jam 3 c`."""
-        return f"jam {dial} {letter}"
+        """`jam -3c`."""
+        return f"jam -{dial}{letter}"
 
     def intention(self, dial: int, letter: str) -> str:
-        """`3 c`."""
-        return f"{dial} {letter}"
+        """`3c`."""
+        return f"{dial}{letter}"
 
 
 class NaturalLock:
