@@ -23,7 +23,7 @@ from mage.show.charts import adaptation_figure, save_svg
 
 FOLDER = Path("runs/compare-kuhn")
 PICTURE = Path(__file__).parents[1] / "docs" / "methods.svg"
-METHODS = ("mage", "lamer", "gigpo", "grpo", "rloo", "ppo")
+METHODS = ("mage", "lamer", "gigpo", "grpo", "rloo", "ppo", "reinforce++")
 
 
 def main() -> None:

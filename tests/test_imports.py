@@ -21,7 +21,7 @@ LAYERS = {
     "explain": set(),
     "references": {"errors"},
     "methods": {"errors", "references"},
-    "recipe": {"recipe_values", "recipe_learn", "recipe_play"},
+    "recipe": {"references", "recipe_values", "recipe_learn", "recipe_play"},
     "recipe_learn": {"recipe_values"},
     "recipe_play": {"recipe_values"},
     "recipe_values": set(),

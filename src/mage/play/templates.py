@@ -158,7 +158,7 @@ class CompactPrompts:
         return self.remarks(items)
 
     def tried(self, strategies: Sequence[str], outcome: str, succeeded: bool) -> str:
-        """`tried 1 a 2 c jam 2 c`."""
+        """`tried 1a 2c jam -2c`."""
         return " ".join(["tried", *strategies, outcome])
 
     def tip(self, number: int, episodes: int, result: Result, outcome: str) -> str:
@@ -166,7 +166,7 @@ class CompactPrompts:
         return self.reflect(number, episodes, result, outcome)
 
     def advised(self, message: str, tips: Sequence[Tip]) -> str:
-        """`tip jam 2 c MESSAGE`: what is asked stands last, where a tiny model looks first."""
+        """`tip -2c MESSAGE`: what is asked stands last, where a tiny model looks first."""
         return " ".join([*(f"tip {tip.text}" for tip in tips), message])
 
 
