@@ -163,10 +163,10 @@ class Recipe(Section):
             )
         if self.trial.memory == "strategies" and self.actor.kind != "strategy":
             raise ValueError("trial.memory = 'strategies' keeps strategies: it needs actor.kind = 'strategy'")
-        if self.hybrid.aids and self.trial.memory != "tips" and not is_reference(self.trial.memory):
+        if self.hybrid.aids and self.trial.memory != "tips":
             raise ValueError(
                 f"hybrid.on_policy and hybrid.off_policy show tips: trial.memory = {self.trial.memory!r} has none, "
-                "it should be 'tips' or one of your own"
+                "it should be 'tips'"
             )
         if self.trial.memory == "tips" and not self.hybrid.aids:
             raise ValueError(

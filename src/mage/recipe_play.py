@@ -55,7 +55,7 @@ class TrialSection(Section):
 
 
 class RecallSection(Section):
-    """How memories with a store find and keep things (`a-mem`, `memento`)."""
+    """How memories with a store find and keep things (`a-mem`, `memento`, `tips`)."""
 
     embedder: str = "hashed"
     """How texts become keys: `hashed` (words, no model), or a model of the package sentence-transformers."""
@@ -95,9 +95,9 @@ class StrategiesSection(Section):
     size: Count = 32
     """Sequences kept in each of the two buffers, of failures and of successes; the oldest go first."""
     failure: Fraction = 0.25
-    """Share of trials that are shown a failed sequence and what came of it."""
+    """Share of episodes that are shown a failed sequence and what came of it."""
     success: Fraction = 0.1
-    """Share of trials that are shown a sequence that succeeded."""
+    """Share of episodes that are shown a sequence that succeeded."""
 
     @model_validator(mode="after")
     def _shares(self) -> StrategiesSection:

@@ -79,6 +79,9 @@ def _methods() -> list[Row]:
             "kind": method.kind,
             "paper": method.paper,
             "summary": method.summary,
+            "knobs": [
+                f"{section}.{key} = {value}" for section, keys in method.defaults.items() for key, value in keys.items()
+            ],
             "defaults": method.defaults,
         }
         for method in methods()

@@ -58,9 +58,9 @@ def assign_credit(
         values: of the states the turns were taken in, one array per trial, for `credit.advantage = "gae"`. Those of
             turns without an outcome are taken to be 0, and are not learned: nothing comes after that they could tell.
         rewards: intrinsic rewards of the turns (novelty), already weighted, one array per trial. They are in every
-            return, baseline and value target: estimators that compare whole trajectories get an episode's sum at its
-            end (a sum to go, compared with what whole episodes got, would say that later turns are worse), the others
-            each at its turn, as penalties are.
+            return, baseline and value target: with `credit.returns = "episode"` estimators that compare whole
+            trajectories get an episode's sum at its end (a sum to go, compared with what whole episodes got, would say
+            that later turns are worse), all others each at its turn, as penalties are.
 
     A turn whose episode has no outcome (for a reflection: the next episode) enters no baseline: its advantage is its
     own penalty, and its intrinsic reward is dropped, since there is nothing that it would be compared with.

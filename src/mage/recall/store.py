@@ -92,6 +92,11 @@ class Store:
         self.version += 1
         return int(cursor.lastrowid or 0)
 
+    def find(self, scope: str, text: str) -> Entry | None:
+        """The entry of a scope that says `text`."""
+        row = self._base.execute(f"SELECT {ENTRY} FROM entries WHERE scope = ? AND text = ?", (scope, text)).fetchone()
+        return _entry(row) if row else None
+
     def rewrite(self, entry: Entry, key: Vectors) -> None:
         """Replace the entry with `entry.id` and its key; one that was dropped stays dropped."""
         values = (entry.text, entry.score, key.astype("<f4").tobytes(), *_rest(entry), entry.id)

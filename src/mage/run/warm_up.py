@@ -33,6 +33,8 @@ WORLDS, SCOUTS, READERS = 12, 48, 12
 """Where reading is taught: secrets dealt in a step, and players of each kind for every one of them."""
 GROWING = ("strategies", "tips")
 """Memories that the novice learns to read."""
+TOGETHER = "tips"
+"""The one of which many entries are read together."""
 SHOWN = StrategiesSection(size=32, failure=0.6, success=0.3)
 """Shares of trials that are shown strategies: more than in training, since here it is reading that is taught."""
 
@@ -70,8 +72,7 @@ class WarmUp:
         return tuple(chain.from_iterable(await asyncio.gather(*map(self._world, tasks))))
 
     async def _world(self, task: Task) -> tuple[Trial, ...]:
-        """Scouts fill the world's memory, knowing the beginning of the secret up to a part that is drawn for the world;
-        readers read it.
+        """Scouts, each of whom knows the secret up to some part, fill the world's memory; readers read it.
 
         Readers know parts of the secret too, or they would seldom come as far as to read what is told of its end. What
         they know and do not read is uniform over what they could do, so that nothing false is learned from it.
@@ -82,7 +83,9 @@ class WarmUp:
         readers = scouts
         if isinstance(self.actor, Novice) and (secret := await self._secret(task)):
             readers = [self.actor.knowing(secret[:known]) for known in range(len(secret) + 1)]
-            scouts = readers[: 1 + scramble(task.seed) % len(readers)]
+            scouts = readers
+            if recipe.trial.memory == TOGETHER:  # else what they tell would reach the end in every world
+                scouts = readers[: 1 + scramble(task.seed) % len(readers)]
         played = await self._played(arena, task, scouts, range(SCOUTS))
         arena.memory.settle({(task.group, trial.member) for trial in played})
         return await self._played(arena, task, readers, range(SCOUTS, SCOUTS + READERS))

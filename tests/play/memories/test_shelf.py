@@ -323,3 +323,29 @@ def test_the_parametric_memento_is_the_same_from_a_file(tmp_path: Path) -> None:
     assert head(other.session(task(), 0, Scripted()), "K first") == head(
         memory.session(task(), 0, Scripted()), "K first"
     )
+
+
+def test_what_goes_the_same_way_again_counts_each_time() -> None:
+    """Case "good" was in sight in 9 wins of 10, "bad" in 1 of 10, and episodes go one of two ways."""
+    memory = make_memory("memento", RecallSection(scope="game", rank="value", count=1, limit=50))
+    first = memory.session(task(), 0, Scripted())
+    play(first, "K first", "bet", 1.0, "+1 good")
+    play(first, "K first", "pass", 1.0, "+1 bad")
+    memory.settle({(0, 0)})
+    good, bad = memory.shelf.all()
+    for member in range(20):
+        session = memory.session(task(), member, Scripted())
+        head(session, "K first")
+        case = bad if member < 10 else good
+        session.shown = [case]
+        won = member == 0 or (case is good and member != 10)
+        play(session, "K first", "call", 1.0 if won else -1.0, "+1" if won else "-1")
+        memory.settle({(0, member)})
+    assert sorted(len(case.more.get("shown", ())) for case in memory.shelf.all()) == [0, 1, 10, 10]
+    session = memory.session(task(), 0, Scripted())
+    head(session, "K first")
+    known = session.judge._now()
+    at = {case.text: case for case in known.cases}
+    worth = [float(known.value(session.judge._pairs([("K first", "K first", text, True)]))[0]) for text in at]
+    assert worth[list(at).index(good.text)] > 0.6
+    assert worth[list(at).index(bad.text)] < 0.4

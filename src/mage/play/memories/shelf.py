@@ -12,6 +12,8 @@ from mage.recall.embed import Embedder, Vectors, make_embedder
 from mage.recall.store import Entry, Found, Store
 from mage.recipe import RecallSection
 
+Join = Callable[[Entry, Entry], Entry]
+"""Of an older and a newer entry that say the same, makes one, which is as new."""
 ALL = "all"
 STORE = "memory.sqlite"
 
@@ -67,9 +69,14 @@ class Shelf:
 
     def key(self, text: str) -> Vectors:
         """The embedding of a text: [d]."""
-        if text not in self.keys:
-            self.keys[text] = self.embedder.embed([text])[0]
-        return self.keys[text]
+        return self.keys_of([text])[0]
+
+    def keys_of(self, texts: Sequence[str]) -> list[Vectors]:
+        """The embeddings of texts, those that are not known made in one batch: [d] each."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.keys]
+        if new:
+            self.keys.update(zip(new, self.embedder.embed(new), strict=True))
+        return [self.keys[text] for text in texts]
 
     def all(self) -> list[Entry]:
         """What is settled, oldest first."""
@@ -126,14 +133,16 @@ class Corner:
         found |= {number: self.left[number].entry for number in ids if number in self.left}
         return [found[number] for number in ids if number in found]
 
-    def put(self, entry: Entry, text: str, *, anew: bool = False) -> None:
-        """Keep an entry under the key of `text`; one that says the same stays, or with `anew` makes room for it."""
+    def put(self, entry: Entry, text: str, *, join: Join | None = None) -> None:
+        """Keep an entry under the key of `text`; where one says the same, that one stays, or they `join` anew."""
         new = {number: each for number, each in self.left.items() if number < 0}
         same = [number for number, each in new.items() if each.entry.text == entry.text]
-        if same and not anew:
+        if same and join is None:
             return
+        for number in same:
+            entry = join(new[number].entry, entry) if join else entry
         self.count += 1
-        self.left[-self.count] = Left(replace(entry, id=-self.count), self.shelf.key(text), anew)
+        self.left[-self.count] = Left(replace(entry, id=-self.count), self.shelf.key(text), join)
         for number in same or sorted(new, reverse=True)[: max(0, len(new) + 1 - self.shelf.recall.limit)]:
             del self.left[number]
 
@@ -141,7 +150,7 @@ class Corner:
         """Change what an entry says, and its key to that of `text`; one that is dropped meanwhile stays dropped."""
         before = self.left.get(entry.id)
         if before or entry.id > 0:
-            self.left[entry.id] = Left(entry, self.shelf.key(text), before is not None and before.anew)
+            self.left[entry.id] = Left(entry, self.shelf.key(text), before.join if before else None)
 
     def settle(self) -> None:
         """Take up in the store what was left, links to it included."""
@@ -149,10 +158,13 @@ class Corner:
         for number, left in self.left.items():
             links = [numbers.get(link, link) for link in left.entry.links]
             entry = replace(left.entry, links=tuple(link for link in links if link > 0))  # the others were dropped
+            store = self.shelf.store
             if number > 0:
-                self.shelf.store.rewrite(entry, left.key)
-            else:
-                numbers[number] = self.shelf.store.add(ALL, entry, left.key, anew=left.anew)
+                store.rewrite(entry, left.key)
+                continue
+            if left.join and (same := store.find(ALL, entry.text)):
+                entry = left.join(same, entry)
+            numbers[number] = store.add(ALL, entry, left.key, anew=left.join is not None)
 
     def _with_own(self, shared: Sequence[Found], key: Vectors, least: float) -> list[Found]:
         """What the store has found, with what the trial has left in place of what it has rewritten or said again."""
@@ -168,7 +180,7 @@ class Left:
 
     entry: Entry
     key: Vectors
-    anew: bool
+    join: Join | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,11 @@ class Tips:
         if past.remark and played:
             tip = Tip(past.remark, played[-1].said, past.record.reward)
             more = {"tip": tip.text, "action": tip.action}
-            self.corner.put(Entry(str(tip), tip.score, more), chat(played, past.record.outcome), anew=True)
+            self.corner.put(Entry(str(tip), tip.score, more), chat(played, past.record.outcome), join=_newer)
+
+
+def _newer(old: Entry, new: Entry) -> Entry:
+    return new
 
 
 def chat(turns: Sequence[Turn], last: str) -> str:
