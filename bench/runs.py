@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -11,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from mage.commands.recipes import load_recipe
 
 MAGE = (sys.executable, "-m", "mage")
 
@@ -36,7 +39,9 @@ def _run(job: Job, folder: Path) -> dict[str, Any]:
     kept = folder / f"{job.name}.json"
     if kept.exists():
         done: dict[str, Any] = json.loads(kept.read_text())
-        if (done["recipe"], done["overrides"]) != (job.recipe, list(job.overrides)):
+        if (done["recipe"], done["overrides"]) != (job.recipe, list(job.overrides)) or done.get("digest") != _digest(
+            job
+        ):
             raise SystemExit(f"{kept} is of other settings ({' '.join(done['overrides'])}): move {folder} away")
         return done
     run = folder / job.name
@@ -45,6 +50,7 @@ def _run(job: Job, folder: Path) -> dict[str, Any]:
     peak = _call([*MAGE, "train", *command, "--json"], folder / f"{job.name}.log")
     timings = [json.loads(line) for line in (run / "timings.jsonl").read_text().splitlines()]
     result: dict[str, Any] = {"name": job.name, "recipe": job.recipe, "overrides": list(job.overrides)}
+    result["digest"] = _digest(job)
     result["minutes"] = sum(row["seconds"] for row in timings) / 60
     result["peak_memory_gb"] = None if resumed else peak  # of one process only
     for name, options in job.evaluations:
@@ -54,6 +60,12 @@ def _run(job: Job, folder: Path) -> dict[str, Any]:
         result[name] = json.loads(output.stdout)
     kept.write_text(json.dumps(result))
     return result
+
+
+def _digest(job: Job) -> str:
+    """Of all that a recipe says, its overrides included."""
+    recipe = load_recipe(job.recipe, list(job.overrides))
+    return hashlib.sha256(recipe.model_dump_json().encode()).hexdigest()[:16]
 
 
 def _call(command: list[str], log: Path) -> float:
