@@ -41,6 +41,7 @@ class ActorKind(StrEnum):
 
     model = "model"
     random = "random"
+    oracle = "oracle"
 
 
 class RestartKind(StrEnum):
@@ -81,7 +82,11 @@ def train(
 @app.command(name="eval", epilog="Example: mage eval runs/kuhn --shuffle-remarks")
 def evaluate(
     target: Annotated[
-        Path, typer.Argument(metavar="RUN|MODEL", help="A run folder, or a model's folder with --recipe.")
+        Path,
+        typer.Argument(
+            metavar="RUN|MODEL",
+            help="A run folder, or a model's folder with --recipe; for play without a model a recipe.",
+        ),
     ],
     recipe: Annotated[str | None, typer.Option(help="Play by this recipe instead of the run's.")] = None,
     against: Annotated[
@@ -99,7 +104,7 @@ def evaluate(
     memory: Annotated[
         str | None, typer.Option("--memory", help="What the agent remembers, where it is not what the recipe says")
     ] = None,
-    actor: Annotated[ActorKind, typer.Option(help="The model, or random legal play.")] = ActorKind.model,
+    actor: Annotated[ActorKind, typer.Option(help="The model, random legal play, or an oracle's.")] = ActorKind.model,
     seed: Annotated[int | None, typer.Option(help="Seed of the evaluation tasks.")] = None,
     json: Json = False,
 ) -> None:

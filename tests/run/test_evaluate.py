@@ -395,7 +395,10 @@ def test_trees_that_are_too_large(agent, monkeypatch):
 
 def test_random_play():
     result = evaluate("nowhere", recipe=small(), actor="random", trials=1500)
-    assert (result.kind, result.why_not_exact) == ("sampled", "the random actor draws its own actions")
+    assert (result.kind, result.why_not_exact) == (
+        "sampled",
+        "the random actor has no model whose play could be enumerated",
+    )
     assert (result.actor, result.iteration, result.pooled.invalid_share) == ("random", None, 0)
     agree(result.pooled, dataclasses.replace(result.pooled, payoff=(-0.25,) * 3))  # by hand: test_base_model
 
@@ -494,3 +497,15 @@ def test_open_trained_takes_no_pickle(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
     with pytest.raises(EngineError, match="no safetensors file"):
         open_trained(tmp_path, None)
+
+
+def test_an_oracle_needs_no_model():
+    recipe = small(
+        game={"name": "sokoban:boxes=1"},
+        population={"train": [{"name": "random"}], "held_out": []},
+        trial={"restart": "replay", "seats": "both"},
+    )
+    result = evaluate("nowhere", recipe=recipe, actor="oracle", trials=20)
+    assert (result.actor, result.pooled.payoff, result.units) == ("oracle", (1.0,) * 3, "rooms solved per episode")
+    with pytest.raises(MageError, match="kuhn_poker has 2 seats: an oracle plays games of one"):
+        evaluate("nowhere", recipe=small(), actor="oracle", trials=20)

@@ -26,8 +26,10 @@ NARROW_NAME = 12
 
 
 def eval_command(target: Path, *, recipe: str | None, json: bool, options: Row) -> None:
-    """Evaluate `target`; `options` are those of `mage.run.evaluate.evaluate`."""
+    """Evaluate `target`; `options` are those of `mage.run.evaluate.evaluate`. Without a model a recipe will do."""
     is_run = RunFolder.is_run(target)
+    if options.get("actor", "model") != "model" and recipe is None and not is_run:
+        target, recipe = Path(), str(target)  # nothing is learned: what is played is enough
     if not target.exists():
         raise RunError(f"{target} does not exist: give a run folder, or the folder of a model with --recipe")
     if not is_run and recipe is None:
@@ -68,7 +70,7 @@ def eval_name(options: Row, recipe: str | None = None) -> str:
     'held_out-temperature_0.7'
     """
     parts = [f"recipe_{_recipe_name(recipe)}"] if recipe else []
-    parts += ["actor_random"] if options.get("actor") == "random" else []
+    parts += [f"actor_{options['actor']}"] if options.get("actor", "model") != "model" else []
     parts += [name for name in ("held_out", "shuffle_remarks") if options.get(name)]
     parts += [_file_name(opponent) for opponent in options.get("opponents") or ()]
     exact = options.get("exact")

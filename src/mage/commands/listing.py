@@ -51,12 +51,16 @@ def _recipes() -> list[Row]:
 
 
 def _games() -> list[Row]:
-    from mage.play.games import describe_game, game_names, game_parameters, make_game
+    from mage.play.games import describe_game, game_extra, game_names, game_parameters, make_game
 
     rows = []
     for name in game_names():
-        game = make_game(name)
-        row: Row = {"name": name, "summary": describe_game(name), "seats": game.seats, "chance": game.has_chance}
+        row: Row = {"name": name, "summary": describe_game(name), "extra": game_extra(name)}
+        if not row["extra"]:
+            game = make_game(name)
+            row |= {"seats": game.seats, "chance": game.has_chance}
+        else:
+            row |= {"seats": None, "chance": None}  # known when it is made, which needs the extra
         rows.append({**row, "parameters": list(game_parameters(name))})
     return rows
 
@@ -104,6 +108,8 @@ def _show(rows: list[Row]) -> None:
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -133,6 +133,28 @@ class TreeGame(Game, Protocol):
 
 
 @runtime_checkable
+class Spoken(Protocol):
+    """What an episode has besides where its actions are more than a list: several moves in one answer, free text."""
+
+    def grammar(self) -> str:
+        """What may be said, in the dialect; shown where legal actions are listed otherwise."""
+        ...
+
+    def read(self, said: str) -> str | None:
+        """The action that `said` means, as `step` takes it; None if it means none."""
+        ...
+
+
+@runtime_checkable
+class Guided(Protocol):
+    """What an episode has besides where somebody knows how it is won: who plays so is the `oracle` of evaluations."""
+
+    def gold(self) -> str:
+        """The next action of play that is as good as any that knows what is hidden."""
+        ...
+
+
+@runtime_checkable
 class Primer(Protocol):
     """What a game brings besides, so that a base that is built here can read advice about it without its solution."""
 

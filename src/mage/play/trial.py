@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 from mage.chance import Dice, SeededDice, derive
 from mage.errors import GameError
 from mage.play.actors import Actor, Facts, match_action
-from mage.play.game import Episode, Game, Opponent, State, TreeGame
+from mage.play.game import Episode, Game, Opponent, Spoken, State, TreeGame
 from mage.play.memory import Adviser, GivenRemark, Memory, Past, Session
 from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial, Turn
 from mage.play.scribe import Scribe
@@ -98,7 +98,7 @@ async def play_trial(
     if advice and aided:
         scribe.write_unaided()
     tips = advice.tips if advice and aided else None
-    table = _Table(cast(TreeGame, game), cast(Opponent, opponent), task.seat, prompts, settings.reprompts, tips)
+    table = _Table(game, cast(Opponent, opponent), task.seat, prompts, settings.reprompts, tips)
     series = Series(task.episodes, opponent is not None, task.restart, memory.name)
     rules = game.rules(task.seat)
     # who is shown no tips reads what an agent without a memory reads: as it will where it is measured
@@ -153,7 +153,7 @@ class _Opener(NamedTuple):
 class _Table(NamedTuple):
     """What stays the same in all episodes of a trial. In a game of one seat no opponent is ever asked to act."""
 
-    game: TreeGame
+    game: Game
     opponent: Opponent
     seat: int
     prompts: Prompts
@@ -166,6 +166,7 @@ async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Sc
     """Both sides move until the episode ends; `opener` words the agent's first message."""
     game, opponent, seat, prompts, reprompts, tips = table
     tree = cast(TreeEpisode, episode)
+    spoken = episode if isinstance(episode, Spoken) else None
     first = len(scribe.turns)
     said: str | None = None
     asked_again = forfeited = False
@@ -175,17 +176,18 @@ async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Sc
             chosen = await opponent.act(state, rolls)
             if chosen not in state.actions:
                 raise _not_legal(game, opponent, state, chosen)
-            await episode.step(game.action_name(state, chosen))
+            await episode.step(cast(TreeGame, game).action_name(state, chosen))
             continue
         view, legal = episode.observe(seat), episode.legal()
         if not legal:
             raise ValueError(f"game {game.name!r} has seat {seat} move where no action is legal; it was shown {view!r}")
+        listed = (spoken.grammar(),) if spoken else legal
         if asked_again:
-            text = prompts.illegal(said, view, legal)
+            text = prompts.illegal(said, view, listed)
         elif len(scribe.turns) == first:
-            text = await opener(view, legal)
+            text = await opener(view, listed)
         else:
-            text = prompts.turn(view, legal)
+            text = prompts.turn(view, listed)
         unaided = text
         if tips is not None and (told := await tips(scribe.turns[first:], view)):
             text = prompts.advised(text, told)
@@ -195,7 +197,7 @@ async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Sc
             break
         response = await scribe.actor.act(scribe.tokens, legal, scribe.seed())
         said = response.said
-        action = match_action(said, legal)
+        action = spoken.read(said) if spoken and said is not None else match_action(said, legal)
         scribe.note("act", text, response, view, action is not None, action or said)
         asked_again = action is None
         if action is not None:
@@ -213,8 +215,8 @@ async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Sc
     return scribe.close_episode(reward, result, episode.outcome(seat), forfeited, len(scribe.turns) - first)
 
 
-def _not_legal(game: TreeGame, opponent: Opponent, state: State, chosen: object) -> GameError:
-    legal = ", ".join(f"{action} ({game.action_name(state, action)})" for action in state.actions)
+def _not_legal(game: Game, opponent: Opponent, state: State, chosen: object) -> GameError:
+    legal = ", ".join(f"{action} ({cast(TreeGame, game).action_name(state, action)})" for action in state.actions)
     return GameError(
         f"opponent {opponent.name!r} chose {chosen!r} after history {state.history}, which is not legal; legal: {legal}"
     )

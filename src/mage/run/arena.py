@@ -9,7 +9,7 @@ from mage.engine.base import Sampler
 from mage.errors import MageError, RecipeError
 from mage.play.actors import Actor, PlainActor, StrategyFirst
 from mage.play.collect import Play
-from mage.play.game import Opponent, TreeGame
+from mage.play.game import Game, Opponent
 from mage.play.games import make_game
 from mage.play.memories import make_memory
 from mage.play.memory import GivenRemark, Memory
@@ -26,7 +26,7 @@ class Arena:
     """Where a recipe's trials are played."""
 
     recipe: Recipe
-    game: TreeGame
+    game: Game
     seats: tuple[int, ...]
     """The seats that the agent takes."""
     population: Population
@@ -120,7 +120,7 @@ def make_arena(recipe: Recipe, extra: Sequence[str] = (), *, measures: bool = Fa
 
 
 def _company(
-    recipe: Recipe, game: TreeGame, extra: Sequence[str]
+    recipe: Recipe, game: Game, extra: Sequence[str]
 ) -> tuple[Population, Population | None, dict[str, Opponent | None]]:
     """Whom the agent meets in training, whom besides in evaluation, and all of them by name."""
     train, others = recipe.population.train, recipe.population.held_out

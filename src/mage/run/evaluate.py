@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,7 @@ from mage.explain import explain
 from mage.methods import prompts_only
 from mage.play.actors import Actor, RandomActor
 from mage.play.game import units_of
+from mage.play.games.guided import GuidedGame
 from mage.play.memories.store_file import check_writable, take_up, write_back
 from mage.play.memory import Memory
 from mage.play.opponents import nobody_to_meet, normalise
@@ -31,7 +32,7 @@ from mage.run.files import Row
 from mage.run.folder import RunFolder
 from mage.run.scores import Scores
 
-ActorName = Literal["model", "random"]
+ActorName = Literal["model", "random", "oracle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,16 @@ def evaluate(
     """Evaluate a run or a model folder.
 
     Args:
-        target: A run folder, or a Transformers folder (then `recipe` says what is played).
+        target: A run folder, or a Transformers folder (then `recipe` says what is played). No other actor than the
+            model needs either, if there is a recipe.
         recipe: Default: the run's own.
         opponents: Whom to meet, equal shares; default: the training population, or with `held_out` the held-out one.
         exact: True enumerates and fails where it cannot; None enumerates where it can (`eval.exact`); False samples.
         temperature: Default `eval.temperature` (0: greedy).
         trials: Trials per opponent where they are sampled; default `eval.trials`.
         shuffle_remarks: Each episode sees remarks that were written in other trials.
-        actor: `model`, or `random` for uniformly random legal play.
+        actor: `model`, `random` for uniformly random legal play, or `oracle` for play that knows what is hidden, in
+            games that say how they are won.
         seed: Of the sampled tasks; default `eval.seed`.
         memory: What the agent remembers; default `eval.memory`, else as in training.
 
@@ -128,13 +131,15 @@ def evaluate(
     section = _section(recipe.eval, temperature=temperature, trials=trials, seed=seed, memory=memory)
     recipe = recipe.model_copy(update={"eval": section})
     arena = make_arena(recipe, opponents or (), measures=True)
+    if actor == "oracle":
+        arena = replace(arena, game=GuidedGame(arena.game))
     filled = fill_memory(arena, folder)
     writes = not filled and actor == "model" and prompts_only(recipe.method)
     if not filled:
         take_up(arena.memory)
     if writes:
         check_writable(arena.memory)
-    engine, iteration = (None, None) if actor == "random" else open_trained(path, folder)
+    engine, iteration = open_trained(path, folder) if actor == "model" else (None, None)
     player = _actor(arena, engine, section)
     contest = Contest(arena, player, _shares(arena, opponents, held_out), section, shuffle_remarks, grows=not filled)
     why_not = _why_sampled(exact, section, actor, arena.memory if contest.grows else None, arena.memory.name)
@@ -237,8 +242,8 @@ def _why_sampled(
     """Why enumeration is out of the question from the start; None if it may be tried."""
     if exact is False or (exact is None and not section.exact):
         return "sampling was asked for"
-    if actor == "random":
-        return "the random actor draws its own actions"
+    if actor != "model":
+        return f"the {actor} actor has no model whose play could be enumerated"
     if grows:
         return f"memory {grows.name!r} grows from trial to trial"
     if memory == "strategies":
@@ -249,7 +254,7 @@ def _why_sampled(
 
 
 def _actor(arena: Arena, engine: LocalEngine | None, section: EvalSection) -> Actor:
-    """The recipe's actor on a model, or random play without one."""
+    """The recipe's actor on a model; without one, random play (of what is legal: for an oracle, the best)."""
     if engine is None:
         return RandomActor(reports=True)
     return arena.actor(engine, section.temperature, section.top_p, section.top_k)

@@ -192,8 +192,8 @@ def eval_label(result: Row) -> str:
     """
     if result.get("label"):
         return str(result["label"])
-    if result.get("actor") == "random":
-        return "random play"
+    if result.get("actor") in ("random", "oracle"):
+        return f"{result['actor']} play"
     label = "remarks shuffled" if result.get("shuffle_remarks") else "trained agent"
     return f"{label}, temperature {result['temperature']:g}" if result.get("temperature") else label
 

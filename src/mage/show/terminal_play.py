@@ -10,7 +10,7 @@ from typing import cast
 from mage.chance import Dice, derive
 from mage.errors import MageError
 from mage.play.actors import Actor, match_action
-from mage.play.game import TERMINAL, Episode, Opponent, State, TreeGame
+from mage.play.game import TERMINAL, Episode, Game, Opponent, Spoken, State, TreeGame
 from mage.play.records import Task
 from mage.play.trial import TreeEpisode, task_dice
 from mage.run.arena import Arena
@@ -29,11 +29,15 @@ class Terminal:
     read: Callable[[str], str]
     write: Callable[[str], None]
 
-    def choose(self, names: Sequence[str], rules: str) -> str:
-        """One of `names`, asked for until it is one; `?` shows `rules`, `q` or the end of input raises Quit."""
+    def choose(self, names: Sequence[str], rules: str, spoken: Spoken | None = None) -> str:
+        """One of `names`, asked for until it is one; `?` shows `rules`, `q` or the end of input raises Quit.
+
+        spoken: says what may be typed instead, where moves are more than a list.
+        """
+        what = spoken.grammar() if spoken else ", ".join(names)
         while True:
             try:
-                line = self.read(f"  your move ({', '.join(names)}): ").strip()
+                line = self.read(f"  your move ({what}): ").strip()
             except EOFError:
                 raise Quit from None
             if line.casefold() in ("q", "quit", "exit") and line not in names:
@@ -41,7 +45,7 @@ class Terminal:
             if line == "?":
                 self.write(rules)
                 continue
-            found = named(line, names)
+            found = spoken.read(line) if spoken else named(line, names)
             if found is not None:
                 return found
             self.write(f"  {line!r} is not one of the legal moves. Type one of them, ? for the rules, q to stop.")
@@ -80,7 +84,7 @@ def named(line: str, names: Sequence[str]) -> str | None:
 
 
 async def play_opponent(
-    game: TreeGame, opponent: Opponent | None, *, seat: int, episodes: int, seed: int, terminal: Terminal
+    game: Game, opponent: Opponent | None, *, seat: int, episodes: int, seed: int, terminal: Terminal
 ) -> Score:
     """The person takes `seat` for some episodes, new chance in each; returns the score.
 
@@ -89,15 +93,20 @@ async def play_opponent(
     """
     task = Task(0, seat, opponent.name if opponent else "", episodes, "redeal", seed)
     dice, score = task_dice(task), Score()
-    person = Person(game, terminal)
     try:
         for number in range(episodes):
             terminal.write(f"\nEpisode {number + 1} of {episodes}")
-            episode = cast(TreeEpisode, await game.start(dice("deal", number)))
+            episode = await game.start(dice("deal", number))
             rolls = dice("opponent", number)
             while episode.seat is not None:
-                mover = opponent if opponent and episode.seat != seat else person
-                await episode.step(game.action_name(episode.state, await mover.act(episode.state, rolls)))
+                if opponent and episode.seat != seat:
+                    state = cast(TreeEpisode, episode).state
+                    action = cast(TreeGame, game).action_name(state, await opponent.act(state, rolls))
+                else:
+                    terminal.write("  " + episode.observe(seat).replace("\n", "\n  "))
+                    spoken = episode if isinstance(episode, Spoken) else None
+                    action = terminal.choose(episode.legal(), game.rules(seat), spoken)
+                await episode.step(action)
             terminal.write(f"  {episode.outcome(seat)}")
             terminal.write(score.add(episode.returns()[seat]))
     except Quit:
@@ -106,7 +115,7 @@ async def play_opponent(
 
 
 async def play_agent(
-    arena: Arena, natural: TreeGame, actor: Actor, *, seat: int, episodes: int, seed: int, terminal: Terminal
+    arena: Arena, natural: Game, actor: Actor, *, seat: int, episodes: int, seed: int, terminal: Terminal
 ) -> Score:
     """A trained agent plays one trial against the person, with its own memory between the episodes.
 
@@ -121,6 +130,8 @@ async def play_agent(
     """
     if arena.game.seats != 2:
         raise MageError(f"{arena.game.name} has {arena.game.seats} seats: an agent can be met in games of two")
+    if not (isinstance(arena.game, TreeGame) and isinstance(natural, TreeGame)):
+        raise MageError(f"{arena.game.name} has no tree, on which an agent is met")
     person, score = Person(natural, terminal), Score()
     watched = WatchedGame(
         arena.game,

@@ -14,7 +14,7 @@ from mage.play.games import describe_game, game_names, make_game
 from mage.play.games.kuhn import KUHN
 from mage.play.games.openspiel import OpenSpielGame
 
-OPENSPIEL = [name for name in game_names() if isinstance(make_game(name), OpenSpielGame)]
+OPENSPIEL = [name for name in game_names(extras=False) if isinstance(make_game(name), OpenSpielGame)]
 
 
 def positions(node):
@@ -51,7 +51,7 @@ async def interleaved(*streams):
     return events
 
 
-@pytest.mark.parametrize("name", game_names())
+@pytest.mark.parametrize("name", game_names(extras=False))
 def test_interleaved_episodes_replay_exactly(name):
     game = make_game(name)
     alone = [asyncio.run(gather(play_random(make_game(name), seed))) for seed in range(6)]

@@ -2,7 +2,7 @@
 
 Some take parameters: `combination_lock:depth=8,symbols=6`.
 A game of the user's own is named by reference, `module:attribute`: a `Description` of a game of OpenSpiel, or a class
-or function that makes a `TreeGame` for a dialect.
+or function that makes a `Game` for a dialect.
 """
 
 from __future__ import annotations
@@ -17,30 +17,50 @@ from mage.play.games.connect_four import CONNECT_FOUR
 from mage.play.games.kuhn import KUHN
 from mage.play.games.leduc import LEDUC
 from mage.play.games.lock import COMBINATION_LOCK
+from mage.play.games.minesweeper import MINESWEEPER
 from mage.play.games.openspiel import OpenSpielGame
+from mage.play.games.sokoban import SOKOBAN
 from mage.play.games.tic_tac_toe import TIC_TAC_TOE
 from mage.play.games.wording import Description
 from mage.play.soundness import check_start
 from mage.play.specs import read_values, split
 from mage.references import foreign, is_reference, load
 
-_KNOWN: tuple[Description | Entry, ...] = (KUHN, LEDUC, TIC_TAC_TOE, CONNECT_FOUR, COMBINATION_LOCK)
+_KNOWN: tuple[Description | Entry, ...] = (
+    KUHN,
+    LEDUC,
+    TIC_TAC_TOE,
+    CONNECT_FOUR,
+    COMBINATION_LOCK,
+    MINESWEEPER,
+    SOKOBAN,
+)
 
-__all__ = ["describe_game", "game_names", "game_parameters", "make_game", "normalise_game"]
+__all__ = ["describe_game", "game_extra", "game_names", "game_parameters", "make_game", "normalise_game"]
 
 
-def game_names() -> tuple[str, ...]:
-    """Names of all games.
+_EXTRAS: tuple[Entry, ...] = ()
+"""Games that need an extra."""
 
-    >>> game_names()
-    ('kuhn_poker', 'leduc_poker', 'tic_tac_toe', 'connect_four', 'combination_lock')
+
+def game_names(*, extras: bool = True) -> tuple[str, ...]:
+    """Names of all games, or of those that come with MAGE alone.
+
+    >>> game_names(extras=False)
+    ('kuhn_poker', 'leduc_poker', 'tic_tac_toe', 'connect_four', 'combination_lock', 'minesweeper', 'sokoban')
     """
-    return tuple(known.name for known in _KNOWN)
+    return tuple(known.name for known in (*_KNOWN, *(_EXTRAS if extras else ())))
 
 
 def describe_game(name: str) -> str:
     """One line about a game of `game_names`. Raises GameError for an unknown name."""
     return _known(name)[0].summary
+
+
+def game_extra(name: str) -> str:
+    """The extra that a game of `game_names` needs; empty: none. Raises GameError for an unknown name."""
+    known = _known(name)[0]
+    return known.extra if isinstance(known, Entry) else ""
 
 
 def game_parameters(name: str) -> tuple[str, ...]:
@@ -64,7 +84,7 @@ def normalise_game(name: str) -> str:
     return name if _is_referred(name) else make_game(name).name
 
 
-def make_game(name: str, dialect: Dialect = "compact") -> TreeGame:
+def make_game(name: str, dialect: Dialect = "compact") -> Game:
     """A game by its name (`name` or `name:param=value,param=value`) or reference, showing itself in `dialect`.
 
     Raises GameError for an unknown name, parameter or dialect, or a reference to something else.
@@ -88,7 +108,7 @@ def make_game(name: str, dialect: Dialect = "compact") -> TreeGame:
     return known.build(name, read_values(name, raw, known.parameters, "game"), dialect)
 
 
-def _described(description: Description, dialect: Dialect) -> TreeGame:
+def _described(description: Description, dialect: Dialect) -> Game:
     if dialect not in description.wordings:
         raise GameError(unknown("dialect", dialect, description.wordings))
     return OpenSpielGame(description, dialect)
@@ -102,7 +122,7 @@ def _is_referred(name: str) -> bool:
 def _known(spec: str) -> tuple[Description | Entry, dict[str, str]]:
     """A game of ours by its name, and the parameters that are given. Raises GameError."""
     name, raw = split(spec, "game")
-    for known in _KNOWN:
+    for known in (*_KNOWN, *_EXTRAS):
         if known.name == name:
             return known, raw
     raise GameError(unknown("game", name, game_names()))
@@ -119,10 +139,11 @@ def _referred(reference: str) -> Description | Callable[[Dialect], object]:
     return found
 
 
-def _made(reference: str, game: object) -> TreeGame:
-    if not isinstance(game, TreeGame):
-        members = (*Game.__annotations__, *(member for member in dir(TreeGame) if not member.startswith("_")))
+def _made(reference: str, game: object) -> Game:
+    if not isinstance(game, Game):
+        members = (*Game.__annotations__, *(member for member in dir(Game) if not member.startswith("_")))
         lacks = ", ".join(member for member in members if not hasattr(game, member))
-        raise GameError(f"game {reference!r} made a {type(game).__name__}, which is no TreeGame: it lacks {lacks}")
-    check_start(game)
+        raise GameError(f"game {reference!r} made a {type(game).__name__}, which is no Game: it lacks {lacks}")
+    if isinstance(game, TreeGame):
+        check_start(game)
     return game

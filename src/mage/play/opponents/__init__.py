@@ -62,7 +62,7 @@ def normalise(spec: str) -> str:
     return _read(spec)[2]
 
 
-def make_opponent(spec: str, game: TreeGame) -> Opponent:
+def make_opponent(spec: str, game: Game) -> Opponent:
     """The opponent that `spec` names ("name" or "name:param=value,param=value") for `game`; its name is normalised.
 
     Raises GameError for an unknown name, an unknown or ill-formed parameter, an opponent that does not fit the game,
@@ -74,6 +74,8 @@ def make_opponent(spec: str, game: TreeGame) -> Opponent:
     entry, values, name = _read(spec)
     if game.seats == 1:
         raise GameError(f"opponent {spec!r}: {nobody_to_meet(game)}")
+    if not isinstance(game, TreeGame):
+        raise GameError(f"opponent {spec!r}: {game.name} has no tree, on which opponents play")
     with foreign(f"opponent {spec!r}", GameError):
         if not entry.fits(game):
             known = ", ".join(fitting.name for fitting in _fitting(game))
@@ -128,5 +130,7 @@ def nobody_to_meet(game: Game) -> str:
     return f"{game.name} has one seat: there is nobody to meet"
 
 
-def _fitting(game: TreeGame) -> list[Entry]:
-    return [entry for entry in catalogue().values() if game.seats > 1 and entry.fits(game)]
+def _fitting(game: Game) -> list[Entry]:
+    if not isinstance(game, TreeGame) or game.seats == 1:
+        return []
+    return [entry for entry in catalogue().values() if entry.fits(game)]
