@@ -119,7 +119,7 @@ def test_a_game_is_a_description_or_something_that_makes_one(reference):
         ("own_things.deep:GAME", "there is no module 'own_things.deep'"),
         ("own_things:GAMES", "module 'own_things' has no 'GAMES'; expected a mage.play.games.wording.Description, or"),
         ("own_things:NUMBER", "module 'own_things' has a int there; expected a mage.play.games.wording.Description"),
-        ("own_things:make_nothing", "made a str, which is no TreeGame: it lacks name, seats, has_chance, dialect"),
+        ("own_things:make_nothing", "made a str, which is no Game: it lacks name, seats, has_chance, dialect"),
         ("own_things:fail", "game 'own_things:fail', made for dialect 'compact': ValueError: no such dialect .own_"),
         ("builtins:int", "game 'builtins:int', made for dialect 'compact': ValueError: invalid literal"),
     ],

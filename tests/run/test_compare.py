@@ -262,5 +262,5 @@ def test_the_table_is_shown_for_those_that_did_not_fail(tmp_path, monkeypatch, c
 
 def test_the_recipe_s_own_method_keeps_the_recipe_s_settings_of_it():
     own, other = contenders(recipe_path("lock"), [], ["sge", "grpo"], [0])
-    assert (own.strategies.failure, own.actor.strategy_temperature) == (0.5, 1.5)
+    assert (own.strategies.failure, own.actor.strategy_temperature) == (0.65, 1.5)
     assert (other.method, other.actor.kind, other.trial.memory) == ("grpo", "plain", "none")
