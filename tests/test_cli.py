@@ -121,7 +121,7 @@ def test_mistakes_end_with_status_2_and_no_traceback(tmp_path):
         (["eval", "RUN", "--against", "random", "--held-out"], "--against and --held-out"),
         (
             ["limit", "kuhn", "--pool", "random"],
-            "unknown game 'kuhn'; known: combination_lock, connect_four, kuhn_poker",
+            "unknown game 'kuhn'; known: babyai, combination_lock, connect_four, kuhn_poker",
         ),
         (["limit", "kuhn_poker", "--pool", "random,agressive"], "did you mean 'aggressive'?"),
         (["limit", "kuhn_poker", "--pool", "random,"], "--pool 'random,'"),

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mage.errors import RecipeError
+from mage.errors import GameError, RecipeError
 from mage.methods import methods
 from mage.recipe import Recipe
 from mage.recipe_file import parse_recipe, read_recipe
@@ -284,7 +284,12 @@ def test_shipped_recipes_can_be_played(path, tmp_path, monkeypatch):
     monkeypatch.setenv("MAGE_CACHE_DIR", str(tmp_path))
     recipe = read_recipe(path)
     assert recipe.name == path.stem
-    assert make_arena(recipe).opponents
+    try:
+        assert make_arena(recipe).opponents
+    except GameError as error:
+        if "pip install 'mage-rl[" not in str(error):
+            raise
+        pytest.skip(str(error))  # its game needs an extra that is not installed
     assert path.read_text().startswith("# ")
     assert f"mage train {path.stem}" in path.read_text()
 

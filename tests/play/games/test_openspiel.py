@@ -219,7 +219,7 @@ def test_deals_are_uniform():
 
 
 def test_unknown_names_say_what_exists():
-    with pytest.raises(GameError, match=r"unknown game 'kuhn_pocker' \(did you mean 'kuhn_poker'\?\); known: comb"):
+    with pytest.raises(GameError, match=r"unknown game 'kuhn_pocker' \(did you mean 'kuhn_poker'\?\); known: .*comb"):
         make_game("kuhn_pocker")
     with pytest.raises(GameError, match="unknown dialect 'latin'; known: compact, natural"):
         make_game("kuhn_poker", "latin")

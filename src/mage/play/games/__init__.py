@@ -12,6 +12,7 @@ from typing import get_args
 
 from mage.errors import GameError, unknown
 from mage.play.game import Dialect, Game, TreeGame
+from mage.play.games.babyai import BABYAI
 from mage.play.games.catalogue import Entry
 from mage.play.games.connect_four import CONNECT_FOUR
 from mage.play.games.kuhn import KUHN
@@ -39,7 +40,7 @@ _KNOWN: tuple[Description | Entry, ...] = (
 __all__ = ["describe_game", "game_extra", "game_names", "game_parameters", "make_game", "normalise_game"]
 
 
-_EXTRAS: tuple[Entry, ...] = ()
+_EXTRAS: tuple[Entry, ...] = (BABYAI,)
 """Games that need an extra."""
 
 
@@ -81,7 +82,7 @@ def normalise_game(name: str) -> str:
     >>> normalise_game("combination_lock: symbols=4 , depth=6")
     'combination_lock:symbols=4'
     """
-    return name if _is_referred(name) else make_game(name).name
+    return name if _is_referred(name) else make_game(name, "natural").name  # which all have
 
 
 def make_game(name: str, dialect: Dialect = "compact") -> Game:
