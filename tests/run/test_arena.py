@@ -29,7 +29,7 @@ def test_nobody_is_held_out():
     ("changes", "words"),
     [
         ({"game": {"name": "tic_tac_toe"}}, r"trial.restart = 'redeal': tic_tac_toe has no chance.*use 'replay'"),
-        ({"game": {"name": "kuhn"}}, "unknown game 'kuhn'; known: combination_lock, connect_four, kuhn_poker"),
+        ({"game": {"name": "kuhn"}}, "unknown game 'kuhn'; known: babyai, combination_lock, connect_four, kuhn_poker"),
         ({"trial": {"seats": 2}}, "trial.seats = 2: kuhn_poker has seats 0 to 1, or 'both'"),
         ({"population": {"train": [{"name": "agressive"}]}}, r"unknown opponent 'agressive' \(did you mean"),
         ({"population": {"held_out": [{"name": "cfr:iteration=3"}]}}, "unknown parameter 'iteration'"),
