@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from counting import CountingGame, LineSampler, text
+from counting import CountingEpisode, CountingGame, LineSampler, text
 
 from mage.chance import SeededDice
 from mage.errors import GameError
@@ -65,3 +65,49 @@ def test_games_that_an_oracle_cannot_play_are_refused():
         GuidedGame(make_game("kuhn_poker"))
     with pytest.raises(GameError, match="does not say how it is won: no oracle can play it"):
         asyncio.run(GuidedGame(CountingGame()).start(SeededDice(0)))
+
+
+class PartlyEpisode(CountingEpisode):
+    """Pays a part of 1 for every step up; it is won at the goal only. Holds something until it is closed."""
+
+    def __init__(self, goal, log, breaks):
+        super().__init__(goal)
+        self.log, self.breaks = log, breaks
+
+    async def step(self, action):
+        if self.breaks:
+            raise OSError("gone")
+        await super().step(action)
+
+    def returns(self):
+        return (self.count / 10,)
+
+    def won(self):
+        return self.count == self.goal
+
+    async def close(self):
+        self.log.append(self.over)
+
+
+class PartlyGame(CountingGame):
+    def __init__(self, breaks=False):
+        self.log, self.breaks = [], breaks
+
+    async def start(self, dice):
+        return PartlyEpisode(2, self.log, self.breaks)
+
+
+def test_an_episode_of_partial_scores_says_whether_it_was_won():
+    said = ["up", "stop", "up", "up"]
+    game = PartlyGame()
+    sampler = LineSampler([f"<action>{word}</action>" for word in said], 100_000)
+    trial = played(game, PlainActor(sampler, max_action_tokens=40, max_remark_tokens=40), replace(TASK, episodes=2))
+    assert [(episode.reward, episode.result) for episode in trial.episodes] == [(0.1, "lost"), (0.2, "won")]
+    assert game.log == [True, True]  # each closed once, after its end
+
+
+def test_an_episode_gives_back_what_it_holds_when_its_trial_fails():
+    game = PartlyGame(breaks=True)
+    with pytest.raises(OSError, match="gone"):
+        played(game, RandomActor())
+    assert game.log == [False]

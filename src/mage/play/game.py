@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Literal, Protocol, runtime_checkable
 
 from mage.chance import Dice
@@ -152,6 +153,40 @@ class Guided(Protocol):
     def gold(self) -> str:
         """The next action of play that is as good as any that knows what is hidden."""
         ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """What an episode has besides where a return above 0 does not mean that it was won: scores that come in parts."""
+
+    def won(self) -> bool:
+        """Whether an episode that has ended reached its goal."""
+        ...
+
+
+def is_won(episode: Episode, seat: int) -> bool:
+    """Whether `seat` won an episode that has ended: what a `Judged` one says, else whether its return is above 0."""
+    return episode.won() if isinstance(episode, Judged) else episode.returns()[seat] > 0
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What an episode has besides where it holds something that others wait for: a process, a page, a connection."""
+
+    async def close(self) -> None:
+        """Give it back. Called once, when the episode has ended or its trial failed or was cancelled."""
+        ...
+
+
+@asynccontextmanager
+async def opened(game: Game, dice: Dice) -> AsyncIterator[Episode]:
+    """A new episode of `game`, which gives back what it holds however the block ends; its texts can be read on."""
+    episode = await game.start(dice)
+    try:
+        yield episode
+    finally:
+        if isinstance(episode, Closing):
+            await episode.close()
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 from mage.chance import Dice, SeededDice, derive
 from mage.errors import GameError
 from mage.play.actors import Actor, Facts, match_action
-from mage.play.game import Episode, Game, Opponent, Spoken, State, TreeGame
+from mage.play.game import Episode, Game, Opponent, Spoken, State, TreeGame, is_won, opened
 from mage.play.memory import Adviser, GivenRemark, Memory, Past, Session
 from mage.play.records import EpisodeRecord, Result, StopReason, Task, Trial, Turn
 from mage.play.scribe import Scribe
@@ -111,8 +111,8 @@ async def play_trial(
             scribe.open(opening, unaided)
         first = len(scribe.turns)
         opener = _Opener(prompts, session, past, number + 1, task.episodes)
-        episode = await game.start(dice("deal", number))
-        record = await _play_episode(table, episode, dice("opponent", number), scribe, opener)
+        async with opened(game, dice("deal", number)) as episode:
+            record = await _play_episode(table, episode, dice("opponent", number), scribe, opener)
         played = Past(record, "", tuple(scribe.turns[first:]))
         succeeded = settings.stop_at_success and record.result == "won"
         last = scribe.full or succeeded or number + 1 == task.episodes
@@ -211,7 +211,7 @@ async def _play_episode(table: _Table, episode: Episode, rolls: Dice, scribe: Sc
     reward = episode.returns()[seat]
     if not is_number(reward):
         raise ValueError(f"game {game.name!r}: the return of seat {seat} is {reward!r}; expected a finite number")
-    result: Result = "won" if reward > 0 else "drawn" if reward == 0 and game.seats > 1 else "lost"
+    result: Result = "won" if is_won(episode, seat) else "drawn" if reward == 0 and game.seats > 1 else "lost"
     return scribe.close_episode(reward, result, episode.outcome(seat), forfeited, len(scribe.turns) - first)
 
 

@@ -10,7 +10,7 @@ from typing import cast
 from mage.chance import Dice, derive
 from mage.errors import MageError
 from mage.play.actors import Actor, match_action
-from mage.play.game import TERMINAL, Episode, Game, Opponent, Spoken, State, TreeGame
+from mage.play.game import TERMINAL, Episode, Game, Opponent, Spoken, State, TreeGame, opened
 from mage.play.records import Task
 from mage.play.trial import TreeEpisode, task_dice
 from mage.run.arena import Arena
@@ -96,19 +96,19 @@ async def play_opponent(
     try:
         for number in range(episodes):
             terminal.write(f"\nEpisode {number + 1} of {episodes}")
-            episode = await game.start(dice("deal", number))
-            rolls = dice("opponent", number)
-            while episode.seat is not None:
-                if opponent and episode.seat != seat:
-                    state = cast(TreeEpisode, episode).state
-                    action = cast(TreeGame, game).action_name(state, await opponent.act(state, rolls))
-                else:
-                    terminal.write("  " + episode.observe(seat).replace("\n", "\n  "))
-                    spoken = episode if isinstance(episode, Spoken) else None
-                    action = terminal.choose(episode.legal(), game.rules(seat), spoken)
-                await episode.step(action)
-            terminal.write(f"  {episode.outcome(seat)}")
-            terminal.write(score.add(episode.returns()[seat]))
+            async with opened(game, dice("deal", number)) as episode:
+                rolls = dice("opponent", number)
+                while episode.seat is not None:
+                    if opponent and episode.seat != seat:
+                        state = cast(TreeEpisode, episode).state
+                        action = cast(TreeGame, game).action_name(state, await opponent.act(state, rolls))
+                    else:
+                        terminal.write("  " + episode.observe(seat).replace("\n", "\n  "))
+                        spoken = episode if isinstance(episode, Spoken) else None
+                        action = terminal.choose(episode.legal(), game.rules(seat), spoken)
+                    await episode.step(action)
+                terminal.write(f"  {episode.outcome(seat)}")
+                terminal.write(score.add(episode.returns()[seat]))
     except Quit:
         pass
     return score

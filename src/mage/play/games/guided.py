@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mage.chance import Dice
 from mage.errors import GameError
-from mage.play.game import Episode, Game, Guided, units_of
+from mage.play.game import Closing, Episode, Game, Guided, is_won, units_of
 
 
 class GuidedEpisode:
@@ -43,6 +43,15 @@ class GuidedEpisode:
     def outcome(self, seat: int) -> str:
         """As in the episode."""
         return self.episode.outcome(seat)
+
+    def won(self) -> bool:
+        """As in the episode."""
+        return is_won(self.episode, 0)
+
+    async def close(self) -> None:
+        """As in the episode."""
+        if isinstance(self.episode, Closing):
+            await self.episode.close()
 
 
 class GuidedGame:
