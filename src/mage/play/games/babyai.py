@@ -15,6 +15,7 @@ from mage.play.games.babyai_guide import Guide
 from mage.play.games.babyai_levels import EXTRA, Level
 from mage.play.games.babyai_words import JOINT, NAMES, describe, ended, rules
 from mage.play.games.catalogue import Entry
+from mage.play.games.solo import SoloEpisode
 from mage.play.specs import Parameter, Value, spell
 
 NAME = "babyai"
@@ -40,23 +41,24 @@ PARAMETERS = (
 )
 
 
-class BabyAIEpisode:
+class BabyAIEpisode(SoloEpisode):
     """A mission under way."""
 
-    __slots__ = ("_done", "_game", "_gave_up", "_guide", "_score", "_seed", "_taken", "_world")
+    __slots__ = ("_done", "_game", "_guide", "_score", "_seed", "_taken", "_world")
 
     def __init__(self, game: BabyAI, seed: int) -> None:
+        super().__init__()
         self._game, self._seed = game, seed
         self._world = game.level.world(seed)
         self._guide: Guide | None = None
         self._taken: list[int] = []
-        self._done = self._gave_up = False
+        self._done = False
         self._score = 0.0
 
     @property
-    def seat(self) -> int | None:
-        """0 until the mission is done or failed, the steps are used up or the agent gives up."""
-        return None if self._gave_up or self._done or self._left == 0 else 0
+    def over(self) -> bool:
+        """Whether the mission is done or failed, or the steps are used up."""
+        return self._done or self._left == 0
 
     @property
     def _left(self) -> int:
@@ -87,8 +89,7 @@ class BabyAIEpisode:
         """Act until the mission is over. Raises GameError for other words, too many, or if the episode has ended."""
         read = None if self.seat is None else self.read(action)
         if read is None:
-            legal = "none (the episode has ended)" if self.seat is None else self.grammar()
-            raise GameError(f"action {action!r} is not legal here; legal: {legal}")
+            raise self.refusal(action, self.grammar())
         for name in read.split(JOINT):
             number = NAMES.index(name)
             self._taken.append(number)
@@ -97,31 +98,19 @@ class BabyAIEpisode:
             if self.seat is None:
                 break
 
-    async def forfeit(self, seat: int) -> None:
-        """End the episode with a return of 0. Raises GameError if it has ended."""
-        if self.seat is None:
-            raise GameError(f"seat {seat} cannot forfeit: the episode has ended")
-        self._gave_up = True
+    def score(self) -> float:
+        """BabyAI's reward: 1 − 0.9 · steps / limit if the mission is done, else 0."""
+        return self._score
 
-    def returns(self) -> tuple[float, ...]:
-        """BabyAI's reward: 1 − 0.9 · steps / limit if the mission is done, else 0. Raises GameError before the end."""
-        self._check_ended("returns")
-        return (self._score,)
-
-    def outcome(self, seat: int) -> str:
-        """How it ended. Raises GameError before the end."""
-        self._check_ended("outcome")
-        return ended(self._score, failed=self._done and not self._score, gave_up=self._gave_up)
+    def ending(self) -> str:
+        """Done, failed, given up or out of steps."""
+        return ended(self._score, failed=self._done and not self._score, gave_up=self.gave_up)
 
     def gold(self) -> str:
         """The next action of minigrid's bot."""
         if self._guide is None:
             self._guide = Guide(partial(self._game.level.world, self._seed))
         return NAMES[self._guide.advise(self._taken)]
-
-    def _check_ended(self, what: str) -> None:
-        if self.seat is not None:
-            raise GameError(f"the episode has not ended: it has no {what} yet")
 
 
 class BabyAI:

@@ -16,6 +16,7 @@ from mage.play.game import CHANCE, TERMINAL, Dialect, Episode, State
 from mage.play.games.catalogue import Entry
 from mage.play.games.lock_state import LockState
 from mage.play.games.lock_words import WORDINGS, LockWords
+from mage.play.games.solo import SoloEpisode
 from mage.play.specs import Parameter, Value, spell
 
 NAME = "combination_lock"
@@ -32,22 +33,22 @@ PARAMETERS = (
 )
 
 
-class LockEpisode:
-    """One lock being opened: `state` is where it stands, `forfeited` whether the agent gave up."""
+class LockEpisode(SoloEpisode):
+    """One lock being opened: `state` is where it stands."""
 
-    __slots__ = ("_game", "forfeited", "state")
+    __slots__ = ("_game", "state")
 
     def __init__(self, game: CombinationLock, dice: Dice) -> None:
+        super().__init__()
         self._game = game
-        self.forfeited = False
         self.state: LockState = game.root()
         while self.state.player == CHANCE:
             self.state = self.state.child(dice.pick(self.state.chance))
 
     @property
-    def seat(self) -> int | None:
-        """0 until the episode has ended."""
-        return None if self.forfeited or self.state.player == TERMINAL else 0
+    def over(self) -> bool:
+        """Whether the lock is open or jammed."""
+        return self.state.player == TERMINAL
 
     def observe(self, seat: int) -> str:
         """The number of the dial."""
@@ -61,29 +62,16 @@ class LockEpisode:
         """Set the dial to a letter. Raises GameError if it is none of the lock's or the episode has ended."""
         legal = self.legal()
         if action not in legal:
-            listed = ", ".join(legal) or "none (the episode has ended)"
-            raise GameError(f"action {action!r} is not legal here; legal: {listed}")
+            raise self.refusal(action, ", ".join(legal))
         self.state = self.state.child(legal.index(action))
 
-    async def forfeit(self, seat: int) -> None:
-        """End the episode with a return of 0. Raises GameError if it has ended."""
-        if self.seat is None:
-            raise GameError(f"seat {seat} cannot forfeit: the episode has ended")
-        self.forfeited = True
+    def score(self) -> float:
+        """1 if the lock is open, else 0."""
+        return 0.0 if self.gave_up else self.state.returns[0]
 
-    def returns(self) -> tuple[float, ...]:
-        """1 if the lock is open, else 0. Raises GameError before the end."""
-        self._check_ended("returns")
-        return (0.0,) if self.forfeited else self.state.returns
-
-    def outcome(self, seat: int) -> str:
-        """How it ended. Raises GameError before the end."""
-        self._check_ended("outcome")
-        return self._game.words.forfeit if self.forfeited else self._game.outcome(self.state, seat)
-
-    def _check_ended(self, what: str) -> None:
-        if self.seat is not None:
-            raise GameError(f"the episode has not ended: it has no {what} yet")
+    def ending(self) -> str:
+        """Open, jammed at a dial or given up."""
+        return self._game.words.forfeit if self.gave_up else self._game.outcome(self.state, 0)
 
 
 class CombinationLock:

@@ -14,6 +14,7 @@ from mage.errors import GameError
 from mage.play.game import Dialect, Episode
 from mage.play.games.catalogue import Entry
 from mage.play.games.mine_words import WORDINGS, MineWords
+from mage.play.games.solo import SoloEpisode
 from mage.play.specs import Parameter, Value, spell
 
 NAME = "minesweeper"
@@ -28,24 +29,24 @@ PARAMETERS = (
 Cells = frozenset[int]
 
 
-class MineEpisode:
+class MineEpisode(SoloEpisode):
     """A board being cleared."""
 
-    __slots__ = ("_game", "_lost", "met", "mines", "opened", "turns")
+    __slots__ = ("_game", "met", "mines", "opened", "turns")
 
     def __init__(self, game: MineSweeper, mines: Cells) -> None:
+        super().__init__()
         self._game = game
         self.mines = mines
         self.opened: set[int] = set()
         self.turns = 0
         self.met: str | None = None
         """The cell where a mine was met."""
-        self._lost: str | None = None  # the last words, when it is
 
     @property
-    def seat(self) -> int | None:
-        """0 until a mine is met, all is clear, the turns are used up or the agent gives up."""
-        return None if self._lost is not None or self.cleared else 0
+    def over(self) -> bool:
+        """Whether a mine is met, all is clear or the turns are used up."""
+        return self.met is not None or self.cleared or self.turns == self._game.most_turns
 
     @property
     def cleared(self) -> bool:
@@ -74,17 +75,13 @@ class MineEpisode:
         """Open a cell. Raises GameError if it is none, is open already, or the episode has ended."""
         legal = self.legal()
         if action not in legal:
-            listed = ", ".join(legal) or "none (the episode has ended)"
-            raise GameError(f"action {action!r} is not legal here; legal: {listed}")
+            raise self.refusal(action, ", ".join(legal))
         cell = self._game.cells.index(action)
         self.turns += 1
         if cell in self.mines:
             self.met = action
-            self._lost = self._game.words.mine(action)
-            return
-        self._open(cell)
-        if self.turns == self._game.most_turns and not self.cleared:
-            self._lost = self._game.words.out_of_turns
+        else:
+            self._open(cell)
 
     def _open(self, cell: int) -> None:
         """Open a cell, and those around every cell without a mine around it."""
@@ -97,31 +94,22 @@ class MineEpisode:
                 if not around & self.mines:
                     waiting.extend(around - self.opened)
 
-    async def forfeit(self, seat: int) -> None:
-        """End the episode with a return of 0. Raises GameError if it has ended."""
-        if self.seat is None:
-            raise GameError(f"seat {seat} cannot forfeit: the episode has ended")
-        self._lost = self._game.words.forfeit
+    def score(self) -> float:
+        """1 if the board is clear, else 0."""
+        return float(self.cleared)
 
-    def returns(self) -> tuple[float, ...]:
-        """1 if the board is clear, else 0. Raises GameError before the end."""
-        self._check_ended("returns")
-        return (float(self._lost is None),)
-
-    def outcome(self, seat: int) -> str:
-        """How it ended; a mine is told that was met, others are not. Raises GameError before the end."""
-        self._check_ended("outcome")
-        return self._game.words.clear if self._lost is None else self._lost
+    def ending(self) -> str:
+        """Clear, given up, out of turns, or the mine that was met; others are not told."""
+        words = self._game.words
+        if self.met is not None:
+            return words.mine(self.met)
+        return words.clear if self.cleared else words.forfeit if self.gave_up else words.out_of_turns
 
     def gold(self) -> str:
         """The first cell without a mine that opens most."""
         closed = [cell for cell in range(len(self._game.cells)) if cell not in self.opened | self.mines]
         best = min(closed, key=lambda cell: (len(self._game.around[cell] & self.mines), cell))
         return self._game.cells[best]
-
-    def _check_ended(self, what: str) -> None:
-        if self.seat is not None:
-            raise GameError(f"the episode has not ended: it has no {what} yet")
 
 
 class MineSweeper:

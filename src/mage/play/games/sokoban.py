@@ -15,6 +15,7 @@ from mage.play.games.sokoban_room import Position, Room
 from mage.play.games.sokoban_rooms import Sizes, make_room
 from mage.play.games.sokoban_search import solution
 from mage.play.games.sokoban_words import NAMES, SYMBOLS, WORDINGS, SokobanWords, cell_name
+from mage.play.games.solo import SoloEpisode
 from mage.play.specs import Parameter, Value, spell
 
 NAME = "sokoban"
@@ -31,16 +32,16 @@ PARAMETERS = (
 WORD = re.compile(r"[^\s,;]+")
 
 
-class SokobanEpisode:
+class SokobanEpisode(SoloEpisode):
     """A room being solved."""
 
-    __slots__ = ("_game", "_gave_up", "_room", "position", "turns")
+    __slots__ = ("_game", "_room", "position", "turns")
 
     def __init__(self, game: Sokoban, room: Room, position: Position) -> None:
+        super().__init__()
         self._game, self._room = game, room
         self.position = position
         self.turns = 0
-        self._gave_up = False
 
     @property
     def solved(self) -> bool:
@@ -48,9 +49,9 @@ class SokobanEpisode:
         return self._room.solved(self.position)
 
     @property
-    def seat(self) -> int | None:
-        """0 until the room is solved, the turns are used up or the agent gives up."""
-        return None if self._gave_up or self.solved or self.turns == self._game.turns else 0
+    def over(self) -> bool:
+        """Whether the room is solved or the turns are used up."""
+        return self.solved or self.turns == self._game.turns
 
     def observe(self, seat: int) -> str:
         """The room."""
@@ -75,40 +76,27 @@ class SokobanEpisode:
         """Move until the room is solved. Raises GameError for other words, too many, or if the episode has ended."""
         read = None if self.seat is None else self.read(action)
         if read is None:
-            legal = "none (the episode has ended)" if self.seat is None else self.grammar()
-            raise GameError(f"action {action!r} is not legal here; legal: {legal}")
+            raise self.refusal(action, self.grammar())
         self.turns += 1
         for word in WORD.findall(read):
             self.position = self._room.move(self.position, self._room.steps[NAMES.index(word)])
             if self.solved:
                 break
 
-    async def forfeit(self, seat: int) -> None:
-        """End the episode with a return of 0. Raises GameError if it has ended."""
-        if self.seat is None:
-            raise GameError(f"seat {seat} cannot forfeit: the episode has ended")
-        self._gave_up = True
+    def score(self) -> float:
+        """1 if the room is solved, else 0."""
+        return float(self.solved)
 
-    def returns(self) -> tuple[float, ...]:
-        """1 if the room is solved, else 0. Raises GameError before the end."""
-        self._check_ended("returns")
-        return (float(self.solved),)
-
-    def outcome(self, seat: int) -> str:
-        """How it ended. Raises GameError before the end."""
-        self._check_ended("outcome")
+    def ending(self) -> str:
+        """Solved, given up or out of turns."""
         words = self._game.words
-        return words.solved if self.solved else words.forfeit if self._gave_up else words.out_of_turns
+        return words.solved if self.solved else words.forfeit if self.gave_up else words.out_of_turns
 
     def gold(self) -> str:
         """The next moves of a shortest solution; any where none is known."""
         path = solution(self._room, self.position, self._game.search)
         moves = [NAMES[move] for move in (path or (0,))[: self._game.moves]]
         return self._game.words.joint.join(moves)
-
-    def _check_ended(self, what: str) -> None:
-        if self.seat is not None:
-            raise GameError(f"the episode has not ended: it has no {what} yet")
 
 
 class Sokoban:
